@@ -12,6 +12,8 @@ import { environmentsFeature } from './features/environments/feature.ts';
 import { Environments, environmentsOf, noticesOf } from './features/environments/index.ts';
 import { eventsFeature } from './features/events/feature.ts';
 import { devicesFeature } from './features/devices/feature.ts';
+import type { DeviceHooks } from './features/devices/index.ts';
+import { machinesFeature } from './features/machines/feature.ts';
 import { healthFeature } from './features/health/feature.ts';
 import { heartbeatsFeature } from './features/heartbeats/feature.ts';
 import { hostsFeature } from './features/hosts/feature.ts';
@@ -83,12 +85,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; callers: Call
     keys,
     ...peopleFeatures(kernel, auth, connections),
     resolveFeature(kernel, keys.lookup),
-    devicesFeature({
-      async onRemoved(tx, device) {
-        await scheduler.forgetDevice(tx, device);
-        await execs.forgetDevice(tx, device);
-      },
-    }),
+    ...deviceFeatures(scheduler, execs),
     hostsFeature(kernel, execs),
     schedulesFeature({ scheduler, rights }),
     schedulerFeature(scheduler, { sandboxes, agent, rights }),
@@ -124,6 +121,17 @@ const peopleFeatures = (kernel: Kernel, auth: ReturnType<typeof authFeature>, co
   meFeature({ ...auth, deletion: accountDeletion }),
   accountsFeature(auth.signIns),
 ];
+
+/** What calls, and what serves. */
+function deviceFeatures(scheduler: Scheduler, execs: Execs): Feature[] {
+  const hooks: DeviceHooks = {
+    async onRemoved(tx, device) {
+      await scheduler.forgetDevice(tx, device);
+      await execs.forgetDevice(tx, device);
+    },
+  };
+  return [devicesFeature(hooks), machinesFeature(scheduler, hooks)];
+}
 
 /** Sandboxes by their own routes, what they hand out, and with prompts as tools of the Model Context Protocol. */
 function sandboxFeatures(

@@ -215,6 +215,7 @@ describe('contract', () => {
     const foreign: Record<string, string> = {
       '/v1/keys/': account.keyId,
       '/v1/hosts/': host.deviceId,
+      '/v1/machines/': host.deviceId,
       '/v1/hosts/exec/': waiting.req_id,
       'hosts.result': String(frame.data['req_id']),
       '/v1/devices/': host.deviceId,
@@ -249,6 +250,7 @@ describe('contract', () => {
       'scheduler.result': { attempt: 1, ok: true },
       'scheduler.decide': { decision: 'skip' },
       'scheduler.updateHost': { paused: true },
+      'machines.update': { paused: true },
       'notifications.update': { read: true },
       'sandboxes.exec': { shell: 'id' },
       'sandboxes.runCode': { code: '1' },

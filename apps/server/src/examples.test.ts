@@ -256,6 +256,18 @@ const preparations: Record<string, Preparation> = {
     },
   },
   'hosts.appendOutput': { before: startExec },
+  ...Object.fromEntries(
+    ['list', 'get', 'update', 'remove'].map((verb) => [
+      `machines.${verb}`,
+      { before: (scene: Scene) => scene.id('machine') },
+    ]),
+  ),
+  'machines.approvals': {
+    async before(scene) {
+      await scene.id('machine');
+      scene.set('schedule', await createSchedule(scene));
+    },
+  },
   'notifications.stream': { whenOpen: (scene) => scene.call('POST', '/v1/notifications/test') },
   'notifications.listWebhooks': { before: (scene) => scene.id('webhook') },
   'notifications.webhookDeliveries': {

@@ -26,6 +26,7 @@ import { chat } from './chat.ts';
 import { messages } from './messages.ts';
 import { responses } from './responses.ts';
 import { embeddings } from './embeddings.ts';
+import { machines } from './machines.ts';
 import { models } from './models.ts';
 import { promptErrors, prompts } from './prompts.ts';
 import { realtime } from './realtime.ts';
@@ -71,6 +72,7 @@ export const contract = {
   health,
   keys,
   devices,
+  machines,
   hosts,
   notifications,
   heartbeats,
@@ -141,6 +143,7 @@ export { execStates, hostExec } from './hosts.execs.ts';
 export { host } from './hosts.ts';
 export { defaultKeyName, key, scope } from './keys.ts';
 export { login, me, passkey } from './me.ts';
+export { machine } from './machines.ts';
 export { notification, preferenceRule } from './notifications.ts';
 export { hiddenValue, webhook, webhookFormats } from './notifications.webhooks.ts';
 export { overviewItem, overviewParts } from './overview.ts';

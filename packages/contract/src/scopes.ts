@@ -2,6 +2,7 @@
 export const scopedFeatures = [
   'keys',
   'devices',
+  'machines',
   'hosts',
   'notifications',
   'heartbeats',

@@ -9,6 +9,8 @@ export const enScopes = {
   'keys:read': 'See your keys, without their secrets',
   devices: 'See and remove your devices',
   'devices:read': 'See your devices',
+  machines: 'See, change and forget your machines',
+  'machines:read': 'See your machines, and the commands that wait for approval there',
   hosts: 'Run commands on your machines, read and write files there, and invite machines',
   'hosts:read': 'See your machines and the commands that ran on them',
   'hosts:exec': 'Run commands on your machines, and read and write files there',

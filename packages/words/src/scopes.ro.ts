@@ -11,6 +11,8 @@ export const roScopes: typeof enScopes = {
   'keys:read': 'Să vă vadă cheile, fără secretele lor',
   devices: 'Să vadă și să elimine dispozitivele',
   'devices:read': 'Să vadă dispozitivele',
+  machines: 'Să vadă, să modifice și să înlăture mașinile dumneavoastră',
+  'machines:read': 'Să vadă mașinile și comenzile care așteaptă aprobare pe ele',
   hosts: 'Să ruleze comenzi pe mașinile dumneavoastră, să citească și să scrie fișiere acolo și să invite mașini',
   'hosts:read': 'Să vadă mașinile și comenzile rulate pe ele',
   'hosts:exec': 'Să ruleze comenzi pe mașinile dumneavoastră și să citească și să scrie fișiere acolo',

@@ -22,6 +22,7 @@ import { messagesDocs } from './messages.ts';
 import { responsesDocs } from './responses.ts';
 import { embeddingsDocs } from './embeddings.ts';
 import { environmentsDocs } from './environments.ts';
+import { machinesDocs } from './machines.ts';
 import { modelsDocs } from './models.ts';
 import { projectsDocs } from './projects.ts';
 import { overviewDocs } from './overview.ts';
@@ -41,6 +42,7 @@ export const docs = {
   health: healthDocs,
   keys: keysDocs,
   devices: devicesDocs,
+  machines: machinesDocs,
   hosts: hostsDocs,
   notifications: notificationsDocs,
   heartbeats: heartbeatsDocs,

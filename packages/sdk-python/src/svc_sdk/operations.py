@@ -84,6 +84,38 @@ class Devices(Feature):
         return self._transport.json("DELETE", f"/v1/devices/{quote(id, safe='')}", options=options)
 
 
+class Machines(Feature):
+    """Operations of `machines`."""
+
+    def list(self, *, q: Optional[str] = None, online: Optional[Literal["true", "false"]] = None, tag: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.MachinesListAnswer:
+        """The account's machines, newest first."""
+        return self._transport.json("GET", "/v1/machines", query={"q": q, "online": online, "tag": tag, "limit": limit, "cursor": cursor}, options=options)
+
+    def list_all(self, *, q: Optional[str] = None, online: Optional[Literal["true", "false"]] = None, tag: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Machine]:
+        """The account's machines, newest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/machines", query={"q": q, "online": online, "tag": tag, "limit": limit, "cursor": cursor}, items="machines", options=options)
+
+    def get(self, device_id: str, *, options: Optional[CallOptions] = None) -> types.Machine:
+        """One machine."""
+        return self._transport.json("GET", f"/v1/machines/{quote(device_id, safe='')}", options=options)
+
+    def update(self, device_id: str, body: Optional[types.MachinesUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.Machine:
+        """Rename, tag, pause or limit a machine that takes runs."""
+        return self._transport.json("PATCH", f"/v1/machines/{quote(device_id, safe='')}", body=body or {}, options=options)
+
+    def remove(self, device_id: str, *, options: Optional[CallOptions] = None) -> types.MachinesRemoveAnswer:
+        """Forget a machine, with the commands approved for it, and revoke the key that it serves with."""
+        return self._transport.json("DELETE", f"/v1/machines/{quote(device_id, safe='')}", options=options)
+
+    def approvals(self, device_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.MachinesApprovalsAnswer:
+        """Commands that wait for approval on a machine, newest first."""
+        return self._transport.json("GET", f"/v1/machines/{quote(device_id, safe='')}/approvals", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def approvals_all(self, device_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.MachinesApprovalsAnswerApprovalsItem]:
+        """Commands that wait for approval on a machine, newest first. Every item, page after page."""
+        return self._transport.pages("GET", f"/v1/machines/{quote(device_id, safe='')}/approvals", query={"limit": limit, "cursor": cursor}, items="approvals", options=options)
+
+
 class Hosts(Feature):
     """Operations of `hosts`."""
 
@@ -1355,6 +1387,7 @@ class Operations:
         self.health = Health(transport)
         self.keys = Keys(transport)
         self.devices = Devices(transport)
+        self.machines = Machines(transport)
         self.hosts = Hosts(transport)
         self.notifications = Notifications(transport)
         self.heartbeats = Heartbeats(transport)

@@ -122,6 +122,8 @@ Key = TypedDict("Key", {"id": "str", "name": "str", "prefix": "str", "last_four"
 
 Login = TypedDict("Login", {"id": "str", "name": "str", "platform": "str", "created_at": "str", "last_seen_at": "str", "expires_at": "str", "network": "str", "amr": "List[str]", "current": "bool"})
 
+Machine = TypedDict("Machine", {"device_id": "str", "name": "str", "platform": "str", "os": "NotRequired[str]", "hostname": "NotRequired[str]", "online": "bool", "last_seen": "str", "roots": "List[str]", "tags": "List[str]", "kinds": "List[Literal[\"agent\", \"shell\", \"http\", \"phone_action\"]]", "serves": "List[Literal[\"hosts\", \"scheduler\", \"environment\"]]", "paused": "bool", "max_parallel": "NotRequired[int]", "running": "int", "approvals_waiting": "int", "environment_id": "NotRequired[str]"})
+
 McpMessage = TypedDict("McpMessage", {"jsonrpc": "str"})
 
 Me = TypedDict("Me", {"account": "MeAccount", "actor": "MeActor", "features": "Dict[str, bool]", "operator": "bool", "orgs": "List[MeOrgsItem]", "sign_in": "MeSignIn"})
@@ -385,6 +387,16 @@ KeysRevokeAnswer = TypedDict("KeysRevokeAnswer", {"deleted": "Literal[True]", "i
 DevicesListAnswer = TypedDict("DevicesListAnswer", {"devices": "List[Device]", "next_cursor": "NotRequired[str]"})
 
 DevicesRemoveAnswer = TypedDict("DevicesRemoveAnswer", {"deleted": "Literal[True]", "id": "str"})
+
+MachinesListAnswer = TypedDict("MachinesListAnswer", {"machines": "List[Machine]", "next_cursor": "NotRequired[str]"})
+
+MachinesUpdateBody = TypedDict("MachinesUpdateBody", {"name": "NotRequired[Union[str, None]]", "tags": "NotRequired[Union[List[str], None]]", "paused": "NotRequired[Union[bool, None]]", "max_parallel": "NotRequired[Union[int, None]]"})
+
+MachinesRemoveAnswer = TypedDict("MachinesRemoveAnswer", {"deleted": "Literal[True]", "device_id": "str", "key_revoked": "bool"})
+
+MachinesApprovalsAnswer = TypedDict("MachinesApprovalsAnswer", {"approvals": "List[MachinesApprovalsAnswerApprovalsItem]", "next_cursor": "NotRequired[str]"})
+
+MachinesApprovalsAnswerApprovalsItem = TypedDict("MachinesApprovalsAnswerApprovalsItem", {"schedule_id": "str", "name": "str", "command": "str", "command_hash": "str", "since": "str", "line": "str"})
 
 HostsListAnswer = TypedDict("HostsListAnswer", {"hosts": "List[Host]"})
 
@@ -908,7 +920,7 @@ EventsListAnswer = TypedDict("EventsListAnswer", {"events": "List[Change]", "cur
 
 ExecFrame = Union[ExecFrameOf1, ExecFrameOf2, ExecFrameOf3, ExecFrameOf4, ExecFrameOf5]
 NewSchedule = Union[NewScheduleOf1, NewScheduleOf2, NewScheduleOf3, NewScheduleOf4, NewScheduleOf5]
-Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "environments:serve", "mcp", "mcp:read", "connections", "connections:read", "me", "me:read", "accounts", "accounts:read"]
+Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "machines", "machines:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "environments:serve", "mcp", "mcp:read", "connections", "connections:read", "me", "me:read", "accounts", "accounts:read"]
 Target = Union[TargetOf1, TargetOf2, TargetOf3, TargetOf4, TargetOf5]
 Trigger = Union[TriggerOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerOf5]
 TriggerInput = Union[TriggerInputOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerInputOf5]

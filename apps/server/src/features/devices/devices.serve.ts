@@ -43,7 +43,8 @@ export async function isServedBy(db: Db, serving: Serving): Promise<boolean> {
 }
 
 /** A key that may only serve, as `svc host enroll` makes it. */
-const onlyServes = (scopes: readonly string[]): boolean => scopes.every((scope) => /:(?:serve|read)$/.test(scope));
+export const onlyServes = (scopes: readonly string[]): boolean =>
+  scopes.every((scope) => /:(?:serve|read)$/.test(scope));
 
 /** Throws 403 when the key may only serve, and does so as another device. */
 async function bind(db: Db, { scopes, ...binding }: Binding): Promise<boolean> {

@@ -1,18 +1,13 @@
 import { contract } from '@svc/contract';
 import { isOwner } from '../../kernel/base/actor.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
-import type { Db } from '../../kernel/db/db.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { ApiError, notFound } from '../../kernel/base/errors.ts';
+import type { DeviceHooks } from './devices.forget.ts';
 import { deleteDevice, lockServingKey } from './devices.sql.ts';
 
 const isServed = (): ApiError =>
   new ApiError('forbidden', 'another key serves as this device: revoke that key first, or use one with the scope "*"');
-
-/** Clean-up of other features for a device, in the transaction that deletes it. */
-export interface DeviceHooks {
-  onRemoved: (tx: Db, device: { accountId: string; deviceId: string }) => Promise<void>;
-}
 
 /**
  * Forgets a device. One that calls again is a new one: to keep it away, revoke its key. A device that a key serves is deleted by

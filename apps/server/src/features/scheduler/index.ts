@@ -6,6 +6,7 @@ import type { Db } from '../../kernel/db/db.ts';
 import type { Instant } from '../../kernel/db/instant.ts';
 import { type ScheduleRow, type SchedulerOfSchedules, withdrawApprovals } from '../schedules/index.ts';
 import { fireTrigger } from './fire.ts';
+import { changeMachine, type MachineTerms } from './claims/change.ts';
 import { askAgain, deleteHost, forgetRefusals } from './claims/hosts.sql.ts';
 import { deleteLogBlobs } from './logs/store.ts';
 import { pageOfRuns } from './runs.ts';
@@ -94,6 +95,11 @@ export class Scheduler implements SchedulerOfSchedules {
   async forgetDevice(db: Db, { accountId, deviceId }: { accountId: string; deviceId: string }): Promise<void> {
     await deleteHost(db, accountId, { deviceId });
     await withdrawApprovals(db, accountId, deviceId);
+  }
+
+  /** Changes what a person says of a machine; false when it has never claimed. Throws 400 for a change of nothing. */
+  async changeMachine(db: Db, accountId: string, which: { deviceId: string }, change: MachineTerms): Promise<boolean> {
+    return (await changeMachine(this.parts, db, accountId, which, change)) !== undefined;
   }
 
   /** Has tickers and claims look again, once `db` is committed. */

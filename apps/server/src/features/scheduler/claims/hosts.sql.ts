@@ -108,16 +108,17 @@ export async function findHost(db: Db, accountId: string, id: string, now: strin
   return row;
 }
 
-/** Changes what a person says of a machine; undefined when the account has no such machine. */
+/** Changes what a person says of a machine, by its id or its device's; undefined when the account has no such machine. */
 export async function updateHostRow(
   db: Db,
   accountId: string,
-  id: string,
+  { id, deviceId }: { id?: string; deviceId?: string },
   change: { name?: string; tags?: string[]; paused?: boolean; max_parallel?: number | null },
   now: string,
 ): Promise<HostRow | undefined> {
   const [row] = await db<HostRow[]>`
-    update scheduler.hosts h set ${db(change)} where h.id = ${id} and h.account_id = ${accountId}
+    update scheduler.hosts h set ${db(change)} where h.account_id = ${accountId}
+      and (h.id = ${id ?? null}::uuid or h.device_id = ${deviceId ?? null}::uuid)
     returning ${hostColumns(db, now)}`;
   return row;
 }
