@@ -21,7 +21,9 @@ import { Execs } from './features/hosts/index.ts';
 import { keysFeature } from './features/keys/feature.ts';
 import { meFeature } from './features/me/feature.ts';
 import { meteringFeature } from './features/metering/feature.ts';
+import { unpaidOf } from './features/metering/index.ts';
 import { usageFeature } from './features/usage/feature.ts';
+import { walletFeature } from './features/wallet/feature.ts';
 import { notificationsFeature } from './features/notifications/feature.ts';
 import { mcpFeature } from './features/mcp/feature.ts';
 import type { McpParts } from './features/mcp/mcp.tools.ts';
@@ -101,6 +103,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; callers: Call
       relay: ofEnvironments.relay,
     }),
     meteringFeature,
+    walletFeature(unpaidOf),
     auditFeature,
     ...models,
     ...webFeatures(kernel),

@@ -268,6 +268,18 @@ const preparations: Record<string, Preparation> = {
       scene.set('schedule', await createSchedule(scene));
     },
   },
+  // Written half a second after its answer, by which time the example is read.
+  'usage.requests': {
+    before: ({ gateway: { kernel }, account: { id, keyId } }) =>
+      kernel.sql`insert into kernel.usage_records
+        (at, account_id, key_id, route, status, bytes, ms, cost_micro_usd, trace_id)
+        values ('2026-11-02T08:00:00Z', ${id}, ${keyId}, 'keys.list', 200, 1, 1, 0, 'x')`,
+  },
+  'wallet.entries': {
+    before: ({ gateway: { kernel }, account: { id } }) =>
+      kernel.sql`insert into wallet.ledger (account_id, amount_micro_eur, source_key, note)
+        values (${id}, 20000000, ${`credit:${randomUUID()}`}, 'invoice 17')`,
+  },
   'notifications.stream': { whenOpen: (scene) => scene.call('POST', '/v1/notifications/test') },
   'notifications.listWebhooks': { before: (scene) => scene.id('webhook') },
   'notifications.webhookDeliveries': {

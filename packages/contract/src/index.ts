@@ -41,6 +41,7 @@ import { transcriptErrors } from './transcripts.shapes.ts';
 import { transcripts } from './transcripts.ts';
 import { uploadErrors, uploads } from './uploads.ts';
 import { usage } from './usage.ts';
+import { wallet } from './wallet.ts';
 
 /** HTTP status and envelope `type` of every error code: the shared ones and each feature's own. */
 export const errorCodes = {
@@ -81,6 +82,7 @@ export const contract = {
   sandboxes,
   artifacts,
   usage,
+  wallet,
   audit,
   chat,
   messages,

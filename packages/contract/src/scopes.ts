@@ -10,6 +10,7 @@ export const scopedFeatures = [
   'scheduler',
   'sandboxes',
   'usage',
+  'wallet',
   'audit',
   'chat',
   'messages',

@@ -36,6 +36,7 @@ const reads: ReadonlySet<string> = new Set([
   'profile',
   'offline_access',
   'usage',
+  'wallet',
   'audit',
   'models',
   'receipt',

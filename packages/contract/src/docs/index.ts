@@ -36,6 +36,7 @@ import { toolsDocs } from './tools.ts';
 import { transcriptsDocs } from './transcripts.ts';
 import { uploadsDocs } from './uploads.ts';
 import { usageDocs } from './usage.ts';
+import { walletDocs } from './wallet.ts';
 
 /** The docs of every operation, by feature and verb. Apart from the contract: a client needs none of this text. */
 export const docs = {
@@ -51,6 +52,7 @@ export const docs = {
   sandboxes: sandboxesDocs,
   artifacts: artifactsDocs,
   usage: usageDocs,
+  wallet: walletDocs,
   audit: auditDocs,
   chat: chatDocs,
   messages: messagesDocs,

@@ -1,7 +1,7 @@
 import type { usage } from '../usage.ts';
 import type { Docs } from './docs.ts';
 
-/** Descriptions and examples of the route of usage. */
+/** Descriptions and examples of the routes of usage. */
 export const usageDocs = {
   get: {
     description:
@@ -12,6 +12,20 @@ export const usageDocs = {
         quotas: [
           { name: 'keys', used: 3, limit: 1000 },
           { name: 'schedules', used: 12, limit: 20000 },
+        ],
+      },
+    },
+  },
+  requests: {
+    description:
+      'Requests of the last seconds may not be counted yet, and after 90 days they are forgotten by whole months. Free ' +
+      'requests past 120 a minute are counted without their device. A span with very many requests may take too long: 503, ' +
+      'ask for a shorter one.',
+    example: {
+      query: { from: '2026-11-01T00:00:00Z', to: '2026-11-03T00:00:00Z', by: 'day' },
+      response: {
+        usage: [
+          { group: '2026-11-02', requests: 1841, errors: 12, bytes: 902_144, cost_micro_usd: 15_300, exec_seconds: 96 },
         ],
       },
     },

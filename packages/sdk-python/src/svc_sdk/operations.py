@@ -643,6 +643,26 @@ class Usage(Feature):
         """What the account uses of each quota; past its limit a creation answers `quota_exceeded`."""
         return self._transport.json("GET", "/v1/usage", options=options)
 
+    def requests(self, *, from_: Optional[str] = None, to: Optional[str] = None, by: Optional[Literal["day", "feature", "key", "device"]] = None, options: Optional[CallOptions] = None) -> types.UsageRequestsAnswer:
+        """Requests of the account in a span of time, by day, feature, key or device."""
+        return self._transport.json("GET", "/v1/usage/requests", query={"from": from_, "to": to, "by": by}, options=options)
+
+
+class Wallet(Feature):
+    """Operations of `wallet`."""
+
+    def get(self, *, options: Optional[CallOptions] = None) -> types.Wallet:
+        """The account's prepaid balance."""
+        return self._transport.json("GET", "/v1/wallet", options=options)
+
+    def entries(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.WalletEntriesAnswer:
+        """What came into the wallet and what was taken, newest first."""
+        return self._transport.json("GET", "/v1/wallet/entries", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def entries_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.WalletEntry]:
+        """What came into the wallet and what was taken, newest first. Every item, page after page."""
+        return self._transport.pages("GET", "/v1/wallet/entries", query={"limit": limit, "cursor": cursor}, items="entries", options=options)
+
 
 class Audit(Feature):
     """Operations of `audit`."""
@@ -1396,6 +1416,7 @@ class Operations:
         self.sandboxes = Sandboxes(transport)
         self.artifacts = Artifacts(transport)
         self.usage = Usage(transport)
+        self.wallet = Wallet(transport)
         self.audit = Audit(transport)
         self.chat = Chat(transport)
         self.messages = Messages(transport)

@@ -364,6 +364,10 @@ VocabularyEntry = TypedDict("VocabularyEntry", {"term": "str", "sounds_like": "L
 
 VocabularyEntryInput = TypedDict("VocabularyEntryInput", {"term": "str", "sounds_like": "NotRequired[Union[List[str], None]]", "language": "NotRequired[Union[str, None]]", "note": "NotRequired[Union[str, None]]"})
 
+Wallet = TypedDict("Wallet", {"balance_micro_eur": "int", "unpaid_micro_eur": "int", "billing": "bool"})
+
+WalletEntry = TypedDict("WalletEntry", {"id": "str", "at": "str", "amount_micro_eur": "int", "kind": "str", "note": "str"})
+
 Webhook = TypedDict("Webhook", {"id": "str", "name": "str", "url": "str", "broken": "NotRequired[Literal[True]]", "format": "Literal[\"svc\", \"slack\", \"ntfy\"]", "types": "NotRequired[List[str]]", "headers": "NotRequired[Dict[str, str]]", "enabled": "bool", "disabled_reason": "NotRequired[str]", "failing_since": "NotRequired[str]", "created_at": "str", "updated_at": "str"})
 
 WebhookDelivery = TypedDict("WebhookDelivery", {"message_id": "str", "notification_id": "NotRequired[str]", "type": "str", "at": "str", "attempt": "int", "ok": "bool", "status": "NotRequired[int]", "reason": "NotRequired[str]", "duration_ms": "int", "next_attempt_at": "NotRequired[str]"})
@@ -601,6 +605,12 @@ SandboxesPauseBody = TypedDict("SandboxesPauseBody", {"files_only": "NotRequired
 SandboxesForkBody = TypedDict("SandboxesForkBody", {"count": "int", "ttl_seconds": "NotRequired[Union[int, None]]"})
 
 SandboxesForkAnswer = TypedDict("SandboxesForkAnswer", {"object": "Literal[\"list\"]", "parent_id": "str", "data": "List[ForkedSandbox]"})
+
+UsageRequestsAnswer = TypedDict("UsageRequestsAnswer", {"usage": "List[UsageRequestsAnswerUsageItem]"})
+
+UsageRequestsAnswerUsageItem = TypedDict("UsageRequestsAnswerUsageItem", {"group": "str", "requests": "int", "errors": "int", "bytes": "int", "cost_micro_usd": "int", "exec_seconds": "int"})
+
+WalletEntriesAnswer = TypedDict("WalletEntriesAnswer", {"entries": "List[WalletEntry]", "next_cursor": "NotRequired[str]"})
 
 ChatCompletionsBody = TypedDict("ChatCompletionsBody", {"model": "str", "messages": "List[AnthropicMessageContentItem]", "stream": "NotRequired[Union[bool, None]]", "tools": "NotRequired[Union[List[AnthropicMessageContentItem], None]]", "container": "NotRequired[Union[Union[str, AnthropicMessageContentItem], None]]"})
 
@@ -920,7 +930,7 @@ EventsListAnswer = TypedDict("EventsListAnswer", {"events": "List[Change]", "cur
 
 ExecFrame = Union[ExecFrameOf1, ExecFrameOf2, ExecFrameOf3, ExecFrameOf4, ExecFrameOf5]
 NewSchedule = Union[NewScheduleOf1, NewScheduleOf2, NewScheduleOf3, NewScheduleOf4, NewScheduleOf5]
-Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "machines", "machines:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "environments:serve", "mcp", "mcp:read", "connections", "connections:read", "me", "me:read", "accounts", "accounts:read"]
+Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "machines", "machines:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "wallet", "wallet:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "environments:serve", "mcp", "mcp:read", "connections", "connections:read", "me", "me:read", "accounts", "accounts:read"]
 Target = Union[TargetOf1, TargetOf2, TargetOf3, TargetOf4, TargetOf5]
 Trigger = Union[TriggerOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerOf5]
 TriggerInput = Union[TriggerInputOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerInputOf5]

@@ -13,6 +13,7 @@ export {
   insertSpan,
   removingSpan,
   type SpanKind,
+  unpaidOf,
 } from './metering.sql.ts';
 
 /** Seconds of commands per user and UTC day (document 3, Limits). */

@@ -1,9 +1,10 @@
 import type { Feature } from '../../kernel/feature.ts';
 import type { Quota } from '../../kernel/records/quotas.ts';
 import { get } from './get.ts';
+import { requests } from './requests.ts';
 
-/** The usage of an account; `quotas` are those of all features. */
+/** The quotas of an account and its requests; `quotas` are those of all features. */
 export const usageFeature = (quotas: () => readonly Quota[]): Feature => ({
   name: 'usage',
-  operations: { get: get(quotas) },
+  operations: { get: get(quotas), requests },
 });

@@ -26,6 +26,28 @@ export async function latestEntries(db: Db, accountId: string, limit: number) {
     where account_id = ${accountId} order by id desc limit ${limit}`;
 }
 
+/** An entry as its account sees it. */
+interface EntryRow {
+  id: string;
+  at: string;
+  amount_micro_eur: number;
+  kind: string;
+  note: string;
+}
+
+/** Entries of an account, newest first: those that came before the one with the number `before`. */
+export async function listEntries(
+  db: Db,
+  accountId: string,
+  { before = null, limit }: { before: string | null | undefined; limit: number },
+): Promise<EntryRow[]> {
+  return db<EntryRow[]>`
+    select id::text as id, created_at as at, amount_micro_eur, split_part(source_key, ':', 1) as kind, note
+    from wallet.ledger
+    where account_id = ${accountId} and (${before}::text is null or id < ${before}::text::bigint)
+    order by ledger.id desc limit ${limit}`;
+}
+
 /**
  * Takes an amount from the account's wallet, once for a source key; false when the balance does not cover it. Two debits
  * of one account wait for each other.

@@ -173,6 +173,12 @@ class Artifacts:
 
 class Usage:
     async def get(self, *, options: Optional[CallOptions] = None) -> types.Usage: ...
+    async def requests(self, *, from_: Optional[str] = None, to: Optional[str] = None, by: Optional[Literal["day", "feature", "key", "device"]] = None, options: Optional[CallOptions] = None) -> types.UsageRequestsAnswer: ...
+
+class Wallet:
+    async def get(self, *, options: Optional[CallOptions] = None) -> types.Wallet: ...
+    async def entries(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.WalletEntriesAnswer: ...
+    def entries_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> AsyncIterator[types.WalletEntry]: ...
 
 class Audit:
     async def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, action: Optional[str] = None, subject: Optional[str] = None, since: Optional[str] = None, until: Optional[str] = None, options: Optional[CallOptions] = None) -> types.Acts: ...
@@ -395,6 +401,7 @@ class AsyncOperations:
     sandboxes: Sandboxes
     artifacts: Artifacts
     usage: Usage
+    wallet: Wallet
     audit: Audit
     chat: Chat
     messages: Messages
