@@ -21,6 +21,8 @@ import { Execs } from './features/hosts/index.ts';
 import { keysFeature } from './features/keys/feature.ts';
 import { meFeature } from './features/me/feature.ts';
 import { meteringFeature } from './features/metering/feature.ts';
+import { checkPlatform } from './doctor.platform.ts';
+import { systemFeature } from './features/system/feature.ts';
 import { unpaidOf } from './features/metering/index.ts';
 import { usageFeature } from './features/usage/feature.ts';
 import { walletFeature } from './features/wallet/feature.ts';
@@ -110,6 +112,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; callers: Call
     ...recordings.all,
     ...ofEnvironments.all,
     usageFeature(() => features.flatMap((feature) => feature.quotas ?? [])),
+    systemFeature({ sandboxes, checkPlatform, startedAt: kernel.clock.now() }),
     eventsFeature(() => features),
     overviewFeature(() => features),
   ];

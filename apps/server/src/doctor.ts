@@ -1,28 +1,20 @@
-import { existsSync, statSync } from 'node:fs';
-import { access, constants, statfs } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { release } from 'node:os';
-import { join } from 'node:path';
 import { NodeClient } from '@svc/sandboxd-api';
 import type { Config } from './config.ts';
 import { NoDatabase } from './database.ts';
-import { readProviders } from './features/health/index.ts';
 import { mediaCommand, MediaFiles } from './features/media/index.ts';
-import { findLanesOff } from './features/providers/index.ts';
 import type { Check } from './doctor.check.ts';
+import { providers, waiting, withDatabase } from './doctor.platform.ts';
 import { relays, terminals } from './doctor.relay.ts';
-import { signIn } from './doctor.sign-in.ts';
-import { migrationNames, missingMigrations } from './kernel/db/migrate.ts';
+import { migrationNames } from './kernel/db/migrate.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { systemClock } from './kernel/base/clock.ts';
-import type { Blobs } from './kernel/outside/blobs.ts';
 import type { Log } from './kernel/base/log.ts';
-import { findHolder } from './kernel/streams/feed.ts';
 import { type Diagnosis, type Opened, openDiagnosis } from './resources.ts';
 import { askGateway, findRunningProcesses, localUrl, type RunningProcess } from './running.ts';
 import { sandboxdPlaces } from './sandboxd.ts';
-
-const leastFreeBytes = 1024 ** 3;
 
 /**
  * Checks the machine for what the platform needs (launch contract). Changes nothing; an embedded server that does not
@@ -44,7 +36,7 @@ export async function doctor(config: Config, log: Log): Promise<Check[]> {
   checks.push(
     ...users(running),
     await gatewayPort(config, running),
-    providers(config),
+    providers({ config, dataDir: findDataDir(config) }),
     await recordings(config, log),
     ...(await relays(config, running)),
     terminals(),
@@ -119,67 +111,6 @@ async function sandboxes(config: Config, running: readonly RunningProcess[]): Pr
   }
 }
 
-async function withDatabase(config: Config, { sql, bus, blobs, dataDir }: Diagnosis): Promise<Check[]> {
-  const [server] = await sql<{ version: string; fsync: string }[]>`
-    select current_setting('server_version') as version, current_setting('fsync') as fsync`;
-  const major = Number.parseInt(server?.version ?? '0', 10);
-  const durable = server?.fsync === 'on';
-  const database: Check = {
-    name: 'database',
-    ok: major >= 15 && durable,
-    found: `Postgres ${server?.version}, fsync ${server?.fsync}, ${config.databaseUrl ? 'by URL' : 'embedded'}`,
-  };
-  if (major < 15) database.fix = 'use Postgres 15 or newer';
-  else if (!durable) database.fix = 'turn fsync on: without it a power cut loses what was acknowledged';
-  return [
-    database,
-    await schema(sql),
-    { name: 'bus', ok: bus.isUp(), found: config.natsUrl ? 'NATS' : 'LISTEN/NOTIFY' },
-    await storage(config, blobs, dataDir),
-    await feed(sql),
-    ...(await signIn(config, sql)),
-  ];
-}
-
-/** Streams tell nothing that is newer than the oldest open transaction that has written something. */
-const longestHoldSeconds = 5;
-
-async function feed(sql: Diagnosis['sql']): Promise<Check> {
-  const name = 'feed';
-  // Without the schema there is no feed either.
-  const holder = await findHolder(sql).catch(() => undefined);
-  if (!holder || holder.seconds < longestHoldSeconds) return { name, ok: true, found: 'streams are up to date' };
-  const found = `streams wait for a transaction of ${Math.round(holder.seconds)} s: pid ${holder.pid}, ${holder.name}`;
-  return { name, ok: false, found, fix: `end it: select pg_terminate_backend(${holder.pid})` };
-}
-
-const waiting = (count: number): string =>
-  `${count} ${count === 1 ? 'migration waits' : 'migrations wait'} for the next ./svc up`;
-
-async function schema(sql: Diagnosis['sql']): Promise<Check> {
-  const missing = await missingMigrations(sql);
-  const found = missing.length === 0 ? 'that of this version' : waiting(missing.length);
-  return { name: 'schema', ok: true, found };
-}
-
-/** Asks, and writes nothing: a platform that runs may be at work in the same place. */
-async function storage(config: Config, blobs: Blobs, dataDir: string): Promise<Check> {
-  const name = 'storage';
-  const where = config.s3 ? `S3 bucket ${config.s3.bucket}` : 'files in the data dir';
-  try {
-    if (config.s3) await blobs.list('doctor/');
-    else await access(existsSync(join(dataDir, 'blobs')) ? join(dataDir, 'blobs') : dataDir, constants.W_OK);
-    const disk = await statfs(dataDir);
-    const free = disk.bavail * disk.bsize;
-    const found = `${where}; ${Math.round(free / 1024 ** 2)} MiB of disk free`;
-    if (free < leastFreeBytes) return { name, ok: false, found, fix: 'free at least 1 GiB of disk' };
-    return { name, ok: true, found };
-  } catch (error) {
-    const fix = config.s3 ? 'check the SVC_S3_… settings and the bucket' : 'make the data dir writable';
-    return { name, ok: false, found: (error as Error).message, fix };
-  }
-}
-
 /** Gateway and worker need nothing of root: one that has its rights could not leave them (`root/start.ts`). */
 function users(running: readonly RunningProcess[]): Check[] {
   const name = 'user';
@@ -221,21 +152,4 @@ async function listenError({ port, host }: Config): Promise<string | undefined> 
   server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
   server.listen(port, host, () => server.close(() => resolve(undefined)));
   return promise;
-}
-
-function providers(config: Config): Check {
-  const name = 'providers';
-  try {
-    const place = { config, dataDir: findDataDir(config) };
-    const { length } = readProviders(place);
-    const off = findLanesOff(place).map(({ id, reason }) => `${id} is off: ${reason}`);
-    if (off.length > 0) {
-      const fix = 'set the variable for the platform, or write the key file; the other lanes go on';
-      return { name, ok: false, found: `${length} configured; ${off.join('; ')}`, fix };
-    }
-    if (length > 0) return { name, ok: true, found: `${length} configured` };
-    return { name, ok: true, found: 'none: no model answers', fix: 'add one with: ./svc providers add' };
-  } catch (error) {
-    return { name, ok: false, found: (error as Error).message, fix: 'mend the providers file' };
-  }
 }

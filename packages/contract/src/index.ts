@@ -35,6 +35,7 @@ import { relay, relayErrors } from './relay.ts';
 import { sessionErrors, sessions } from './sessions.ts';
 import { inferenceErrors } from './inference.ts';
 import { mcp } from './mcp.ts';
+import { system } from './system.ts';
 import { tokens } from './tokens.ts';
 import { toolErrors, tools } from './tools.ts';
 import { transcriptErrors } from './transcripts.shapes.ts';
@@ -105,6 +106,7 @@ export const contract = {
   connections,
   me: meRoutes,
   accounts,
+  system,
   events,
   overview,
 } satisfies Record<ScopedFeature | 'health' | 'artifacts' | 'events' | 'relay', Record<string, Route<ErrorCode>>>;

@@ -33,6 +33,7 @@ export const scopedFeatures = [
   'me',
   'accounts',
   'overview',
+  'system',
 ] as const;
 export type ScopedFeature = (typeof scopedFeatures)[number];
 

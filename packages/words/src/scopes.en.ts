@@ -73,6 +73,8 @@ export const enScopes = {
   me: 'Nothing: your account and how you sign in are for you alone',
   'me:read': 'Nothing: your account and how you sign in are for you alone',
   accounts: 'Invite people, suspend them and sign them out, where you are the operator',
+  system: 'See how this server does, where you are the operator',
+  'system:read': 'See how this server does, where you are the operator',
   'accounts:read': 'See the people of this server, where you are the operator',
   overview: 'See what needs you, of what else is allowed here',
   'overview:read': 'See what needs you, of what else is allowed here',

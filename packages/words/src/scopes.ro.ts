@@ -75,6 +75,8 @@ export const roScopes: typeof enScopes = {
   me: 'Nimic: contul și felul în care vă conectați sunt numai ale dumneavoastră',
   'me:read': 'Nimic: contul și felul în care vă conectați sunt numai ale dumneavoastră',
   accounts: 'Să invite, să suspende și să deconecteze persoane, dacă sunteți operator',
+  system: 'Să vadă starea acestui server, acolo unde sunteți operator',
+  'system:read': 'Să vadă starea acestui server, acolo unde sunteți operator',
   'accounts:read': 'Să vadă persoanele de pe acest server, dacă sunteți operator',
   overview: 'Să vadă ce are nevoie de dumneavoastră, din ce este permis aici',
   'overview:read': 'Să vadă ce are nevoie de dumneavoastră, din ce este permis aici',

@@ -37,6 +37,7 @@ const reads: ReadonlySet<string> = new Set([
   'offline_access',
   'usage',
   'wallet',
+  'system',
   'audit',
   'models',
   'receipt',

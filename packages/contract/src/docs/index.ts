@@ -31,6 +31,7 @@ import { receiptDocs } from './receipt.ts';
 import { mcpDocs } from './mcp.ts';
 import { relayDocs } from './relay.ts';
 import { sessionsDocs } from './sessions.ts';
+import { systemDocs } from './system.ts';
 import { tokensDocs } from './tokens.ts';
 import { toolsDocs } from './tools.ts';
 import { transcriptsDocs } from './transcripts.ts';
@@ -75,6 +76,7 @@ export const docs = {
   connections: connectionsDocs,
   me: meDocs,
   accounts: accountsDocs,
+  system: systemDocs,
   events: eventsDocs,
   overview: overviewDocs,
 } satisfies { readonly [F in keyof Contract]: Docs<Contract[F]> };

@@ -1376,6 +1376,14 @@ class Accounts(Feature):
         return self._transport.json("DELETE", f"/v1/accounts/{quote(id, safe='')}/logins", options=options)
 
 
+class System(Feature):
+    """Operations of `system`."""
+
+    def get(self, *, options: Optional[CallOptions] = None) -> types.System:
+        """How this installation does, and how to mend what is wrong."""
+        return self._transport.json("GET", "/v1/system", options=options)
+
+
 class Events(Feature):
     """Operations of `events`."""
 
@@ -1438,5 +1446,6 @@ class Operations:
         self.connections = Connections(transport)
         self.me = Me(transport)
         self.accounts = Accounts(transport)
+        self.system = System(transport)
         self.events = Events(transport)
         self.overview = Overview(transport)

@@ -312,6 +312,24 @@ SessionLease = TypedDict("SessionLease", {"device_id": "str", "expires_at": "str
 
 Speaker = TypedDict("Speaker", {"label": "str", "name": "Union[str, None]", "is_self": "bool", "talk_ms": "int", "utterance_count": "int"})
 
+System = TypedDict("System", {"version": "str", "started_at": "str", "urls": "SystemUrls", "https": "bool", "checks": "List[SystemChecksItem]", "gateways": "List[SystemGatewaysItem]", "sandbox_nodes": "List[SystemSandboxNodesItem]", "providers": "List[SystemProvidersItem]", "mail": "SystemMail", "disk": "SystemDisk"})
+
+SystemUrls = TypedDict("SystemUrls", {"base": "str", "hub": "str", "auth": "str", "relay": "str", "resolve": "str"})
+
+SystemChecksItem = TypedDict("SystemChecksItem", {"name": "str", "ok": "bool", "detail": "str", "fix": "NotRequired[str]"})
+
+SystemGatewaysItem = TypedDict("SystemGatewaysItem", {"id": "str", "answers_this": "bool"})
+
+SystemSandboxNodesItem = TypedDict("SystemSandboxNodesItem", {"id": "str", "slots": "int", "used": "int", "backends": "List[str]", "images": "List[SystemSandboxNodesItemImagesItem]"})
+
+SystemSandboxNodesItemImagesItem = TypedDict("SystemSandboxNodesItemImagesItem", {"template": "str", "state": "Literal[\"absent\", \"building\", \"ready\", \"failed\"]", "percent": "NotRequired[int]"})
+
+SystemProvidersItem = TypedDict("SystemProvidersItem", {"id": "str", "kind": "str", "label": "str", "healthy": "bool"})
+
+SystemMail = TypedDict("SystemMail", {"configured": "bool", "from": "NotRequired[str]"})
+
+SystemDisk = TypedDict("SystemDisk", {"free_bytes": "int", "total_bytes": "int"})
+
 TargetOf1 = TypedDict("TargetOf1", {"type": "Literal[\"host\"]", "device_id": "str"})
 
 TargetOf2 = TypedDict("TargetOf2", {"type": "Literal[\"tags\"]", "tags": "List[str]"})
@@ -374,9 +392,7 @@ WebhookDelivery = TypedDict("WebhookDelivery", {"message_id": "str", "notificati
 
 HealthLiveAnswer = TypedDict("HealthLiveAnswer", {"ok": "bool", "features": "List[str]", "version": "str"})
 
-HealthStatusAnswer = TypedDict("HealthStatusAnswer", {"ok": "bool", "aliases": "List[str]", "providers": "List[HealthStatusAnswerProvidersItem]", "message": "NotRequired[str]"})
-
-HealthStatusAnswerProvidersItem = TypedDict("HealthStatusAnswerProvidersItem", {"id": "str", "kind": "str", "label": "str", "healthy": "bool"})
+HealthStatusAnswer = TypedDict("HealthStatusAnswer", {"ok": "bool", "aliases": "List[str]", "providers": "List[SystemProvidersItem]", "message": "NotRequired[str]"})
 
 KeysListAnswer = TypedDict("KeysListAnswer", {"keys": "List[Key]", "next_cursor": "NotRequired[str]"})
 
@@ -930,7 +946,7 @@ EventsListAnswer = TypedDict("EventsListAnswer", {"events": "List[Change]", "cur
 
 ExecFrame = Union[ExecFrameOf1, ExecFrameOf2, ExecFrameOf3, ExecFrameOf4, ExecFrameOf5]
 NewSchedule = Union[NewScheduleOf1, NewScheduleOf2, NewScheduleOf3, NewScheduleOf4, NewScheduleOf5]
-Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "machines", "machines:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "wallet", "wallet:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "environments:serve", "mcp", "mcp:read", "connections", "connections:read", "me", "me:read", "accounts", "accounts:read"]
+Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "machines", "machines:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "wallet", "wallet:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "environments:serve", "mcp", "mcp:read", "connections", "connections:read", "me", "me:read", "accounts", "accounts:read", "system", "system:read"]
 Target = Union[TargetOf1, TargetOf2, TargetOf3, TargetOf4, TargetOf5]
 Trigger = Union[TriggerOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerOf5]
 TriggerInput = Union[TriggerInputOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerInputOf5]

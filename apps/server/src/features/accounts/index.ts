@@ -3,7 +3,7 @@ import { accountsCommands } from './accounts.commands.ts';
 export { deleteOn, markDeleted } from './accounts.deletion.ts';
 export { deletionCommands, type DeletionParts } from './accounts.deletion.commands.ts';
 export { accountByEmail, defaultAccount } from './accounts.commands.ts';
-export { changeProfile, inviteAccount, lastOperatorText, type SignIns } from './accounts.people.ts';
+export { changeProfile, checkOperator, inviteAccount, lastOperatorText, type SignIns } from './accounts.people.ts';
 export { findProfile, isLastOperator } from './accounts.people.sql.ts';
 export {
   findAccountByEmail,

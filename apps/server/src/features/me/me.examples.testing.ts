@@ -60,6 +60,7 @@ export const mePreparations: Record<string, Preparation> = {
         update auth.links set details = jsonb_set(details, '{number}', ${String(number)}::text::jsonb) where id = ${id}`;
     },
   },
+  'system.get': { before: operate },
   'accounts.list': { before: operate },
   'accounts.create': { before: operate },
   'accounts.get': { before: operate },

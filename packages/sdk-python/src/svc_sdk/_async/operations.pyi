@@ -379,6 +379,9 @@ class Accounts:
     async def link(self, id: str, *, options: Optional[CallOptions] = None) -> types.AccountsLinkAnswer: ...
     async def sign_out(self, id: str, *, options: Optional[CallOptions] = None) -> types.AccountsSignOutAnswer: ...
 
+class System:
+    async def get(self, *, options: Optional[CallOptions] = None) -> types.System: ...
+
 class Events:
     async def list(self, *, after: Optional[str] = None, topics: Optional[str] = None, limit: Optional[int] = None, wait_s: Optional[str] = None, options: Optional[CallOptions] = None) -> types.EventsListAnswer: ...
     def stream(self, *, after: Optional[str] = None, topics: Optional[str] = None, options: Optional[CallOptions] = None) -> AsyncIterator[Event]: ...
@@ -423,5 +426,6 @@ class AsyncOperations:
     connections: Connections
     me: Me
     accounts: Accounts
+    system: System
     events: Events
     overview: Overview

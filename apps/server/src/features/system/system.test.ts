@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { shared } from '../../testing.shared.ts';
+import { createAccount, http, masterKey, openTest } from '../../testing.ts';
+import { setOperator } from '../accounts/index.ts';
+
+describe('the system', () => {
+  const settings = {
+    SVC_SMTP_URL: 'smtp://mailer:smtp-secret@127.0.0.1:2525',
+    SVC_MAIL_FROM: 'svc <bot@svc.test>',
+    SVC_BASE_URL: 'http://svc.lan:8787',
+  };
+  const { gateway, second } = shared(() => openTest({ gateways: 2, settings }));
+
+  test('shows an operator what is wrong and how to mend it, and no secret', async () => {
+    const account = await createAccount(gateway);
+    await setOperator(gateway.kernel.sql, account.id, true);
+    const { status, body } = await http(gateway.url, '/v1/system', { key: account.key });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual([body.https, body.urls.hub], [false, 'http://svc.lan:8787/hub']);
+    assert.deepEqual(body.mail, { configured: true, from: 'svc <bot@svc.test>' });
+    const live = body.gateways.map(({ id }: { id: string }) => id);
+    assert.deepEqual(live, [gateway, second].map(({ kernel }) => kernel.gateways.id).toSorted());
+    assert.equal(
+      body.gateways.find(({ answers_this: own }: { answers_this: boolean }) => own).id,
+      gateway.kernel.gateways.id,
+    );
+    const of = (name: string) => body.checks.find((check: { name: string }) => check.name === name);
+    assert.equal(of('database').ok, true, of('database').detail);
+    assert.deepEqual([of('sign-in').ok, typeof of('sign-in').fix], [false, 'string']);
+    assert.ok(body.disk.free_bytes > 0 && body.disk.free_bytes <= body.disk.total_bytes);
+    for (const secret of ['smtp-secret', masterKey, account.key, account.email])
+      assert.equal(JSON.stringify(body).includes(secret), false);
+  });
+
+  test('is not there for anybody else, whatever their key may do', async () => {
+    const { key } = await createAccount(gateway);
+    const answer = await http(gateway.url, '/v1/system', { key });
+    assert.deepEqual([answer.status, answer.body.error.code], [404, 'not_found']);
+  });
+});

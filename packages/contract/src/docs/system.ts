@@ -1,0 +1,27 @@
+import type { system } from '../system.ts';
+import type { Docs } from './docs.ts';
+
+const url = 'https://svc.example.com';
+
+/** Descriptions and examples of the routes of the system. */
+export const systemDocs = {
+  get: {
+    description:
+      'For operators: to every other account the answer is 404. The checks are those of `svc doctor` that a running ' +
+      'platform can make of itself, and each fault names its mend in `fix`; the command looks at the machine too.',
+    example: {
+      response: {
+        version: '0.1.0',
+        started_at: '2026-11-02T06:00:00.000Z',
+        urls: { base: url, hub: `${url}/hub`, auth: `${url}/auth`, relay: `${url}/relay`, resolve: `${url}/resolve` },
+        https: true,
+        checks: [{ name: 'database', ok: true, detail: 'Postgres 18.1, fsync on, embedded' }],
+        gateways: [{ id: '6e5d4c3b-2a19-4807-96f5-e4d3c2b1a09f', answers_this: true }],
+        sandbox_nodes: [],
+        providers: [{ id: 'main', kind: 'openai', label: 'Main provider', healthy: true }],
+        mail: { configured: false },
+        disk: { free_bytes: 41_231_814_656, total_bytes: 107_374_182_400 },
+      },
+    },
+  },
+} satisfies Docs<typeof system>;
