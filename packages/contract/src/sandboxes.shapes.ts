@@ -96,8 +96,30 @@ export const sandbox = z
       .describe(
         'v2, while it runs: processes of its snapshot that crashed or went within 5 s of the restore, at most 20; told some seconds later, absent when there were none',
       ),
+    parent_id: uuid.optional().describe('The sandbox that it was forked from (additive)'),
+    name: z.string().optional().describe('Its label `name` (additive)'),
+    cost_micro_eur: z
+      .int()
+      .describe(
+        'What it has cost at the full price, before free hours, of the last 40 days; 0 where nothing is charged (additive)',
+      ),
   })
   .meta({ id: 'Sandbox' });
+
+/** What became of a sandbox (additive). */
+export const sandboxEvent = z
+  .object({
+    id: z.string(),
+    at: dateTime,
+    kind: z.enum(['created', 'paused', 'resumed', 'forked', 'extended', 'stopped', 'failed']),
+    detail: z
+      .record(z.string(), z.unknown())
+      .describe(
+        'Of `stopped` a `reason`: `expired`, `destroyed`, `ended`, `node_lost` or `suspended`; of `failed` `what` did: `pause` or ' +
+          '`resume`; of `forked` the `child_id`',
+      ),
+  })
+  .meta({ id: 'SandboxEvent' });
 
 /** Seconds; the handler answers `invalid_ttl` for one out of range. */
 export const ttlSeconds = (minimum: number, maximum: number) => z.int().meta({ minimum, maximum });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { afterCursor, feedCursor, limit, nextCursor, ready, text, uuid } from './fields.ts';
+import { afterCursor, feedCursor, limit, nextCursor, numberCursor, ready, text, uuid } from './fields.ts';
 import { events, json, route } from './route.ts';
 import { sandboxFiles } from './sandboxes.files.ts';
 import {
@@ -19,6 +19,7 @@ import {
   onSandboxes,
   resumed,
   sandbox,
+  sandboxEvent,
   sandboxStates,
   template,
   timeoutSeconds,
@@ -96,6 +97,16 @@ export const sandboxes = {
     summary: 'One sandbox',
     params,
     answers: json(sandbox),
+  }),
+  // Not in the documents.
+  events: route({
+    ...onSandboxes,
+    method: 'GET',
+    path: '/v1/sandboxes/{id}/events',
+    summary: 'What became of a sandbox, newest first',
+    params,
+    query: z.object({ limit: limit(200, 50), cursor: numberCursor }),
+    answers: json(z.object({ events: z.array(sandboxEvent), ...nextCursor })),
   }),
   update: route({
     ...onSandboxes,

@@ -16,6 +16,7 @@ export const running: z.output<typeof sandbox> = {
   last_exec_at: null,
   metadata: { task: 'report' },
   usage: { exec_count: 0, exec_seconds: 0 },
+  cost_micro_eur: 0,
 };
 
 const textHash = 'd102c3774da12577fd4cc13b90fbbeb4dbb96ab4640e240a8e963bc9d7a380e5';

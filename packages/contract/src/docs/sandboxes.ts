@@ -8,6 +8,9 @@ const ids = { id: samples.sandbox };
 const { stdout: _out, stderr: _err, truncated: _cut, ...exited } = executed;
 const command = { shell: 'mkdir -p out && echo "hello, sandbox" | tee out/hello.txt', timeout_seconds: 60 };
 
+/** A change says nothing of the cost, which grows by itself. */
+const { cost_micro_eur: _, ...told } = running;
+
 /** Descriptions and examples of the routes of sandboxes. */
 export const sandboxesDocs = {
   ...sandboxFilesDocs,
@@ -25,7 +28,7 @@ export const sandboxesDocs = {
       'as `after`, and nothing is missing. With `missed: true` read the list anew.',
     example: {
       query: { after: samples.cursor },
-      response: { event: 'sandbox', data: { op: 'created', sandbox: running, cursor: samples.cursor } },
+      response: { event: 'sandbox', data: { op: 'created', sandbox: told, cursor: samples.cursor } },
     },
   },
   create: {
@@ -51,6 +54,25 @@ export const sandboxesDocs = {
       '`running` one takes commands. Some seconds after a resume or fork `ended_after_resume` names processes that came back ' +
       'and ended within 5 s, though the answer said `restored: true`.',
     example: { params: ids, response: running },
+  },
+  events: {
+    description:
+      'Creation, pause, resume, fork, a change of its lifetime, its end with the `reason`, and a pause or resume that `failed`; ' +
+      'commands stand in the audit log. The last 200 of a sandbox are kept, until it is forgotten 30 days after its end.',
+    example: {
+      params: ids,
+      query: { limit: 50 },
+      response: {
+        events: [
+          {
+            id: '1204',
+            at: '2026-11-02T09:00:00.000Z',
+            kind: 'created',
+            detail: { template: 'svc-base', backend: 'v2' },
+          },
+        ],
+      },
+    },
   },
   update: {
     description:

@@ -595,6 +595,14 @@ class Sandboxes(Feature):
         """Destroy a sandbox with its workspace; a repeat answers the same."""
         return self._transport.json("DELETE", f"/v1/sandboxes/{quote(id, safe='')}", idempotent=True, options=options)
 
+    def events(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SandboxesEventsAnswer:
+        """What became of a sandbox, newest first."""
+        return self._transport.json("GET", f"/v1/sandboxes/{quote(id, safe='')}/events", query={"limit": limit, "cursor": cursor}, options=options)
+
+    def events_all(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.SandboxEvent]:
+        """What became of a sandbox, newest first. Every item, page after page."""
+        return self._transport.pages("GET", f"/v1/sandboxes/{quote(id, safe='')}/events", query={"limit": limit, "cursor": cursor}, items="events", options=options)
+
     def exec(self, id: str, body: Optional[types.Command] = None, *, options: Optional[CallOptions] = None) -> types.ExecResult:
         """Run a command; with `Accept: text/event-stream` its output as it comes."""
         return self._transport.json("POST", f"/v1/sandboxes/{quote(id, safe='')}/exec", body=body or {}, idempotent=True, options=options)

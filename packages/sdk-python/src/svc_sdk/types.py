@@ -262,7 +262,7 @@ RelayStatusAttachedItem = TypedDict("RelayStatusAttachedItem", {"client_id": "st
 
 RelayStatusLocksItem = TypedDict("RelayStatusLocksItem", {"name": "str", "holder": "Union[str, None]", "since": "int"})
 
-ResumedSandbox = TypedDict("ResumedSandbox", {"id": "str", "object": "Literal[\"sandbox\"]", "status": "Literal[\"running\", \"paused\", \"stopped\", \"expired\", \"destroyed\"]", "backend": "Literal[\"v1\", \"v2\"]", "restored": "bool", "template": "Literal[\"svc-base\", \"office-acte\", \"desktop\"]", "egress": "Union[NewSandboxEgress11, ResumedSandboxEgress2, NewSandboxEgress13]", "created_at": "str", "expires_at": "str", "last_exec_at": "Union[str, None]", "metadata": "Dict[str, str]", "usage": "ResumedSandboxUsage", "ended_after_resume": "NotRequired[List[EndedProcess]]", "ready_ms": "float"})
+ResumedSandbox = TypedDict("ResumedSandbox", {"id": "str", "object": "Literal[\"sandbox\"]", "status": "Literal[\"running\", \"paused\", \"stopped\", \"expired\", \"destroyed\"]", "backend": "Literal[\"v1\", \"v2\"]", "restored": "bool", "template": "Literal[\"svc-base\", \"office-acte\", \"desktop\"]", "egress": "Union[NewSandboxEgress11, ResumedSandboxEgress2, NewSandboxEgress13]", "created_at": "str", "expires_at": "str", "last_exec_at": "Union[str, None]", "metadata": "Dict[str, str]", "usage": "ResumedSandboxUsage", "ended_after_resume": "NotRequired[List[EndedProcess]]", "parent_id": "NotRequired[str]", "name": "NotRequired[str]", "cost_micro_eur": "int", "ready_ms": "float"})
 
 ResumedSandboxEgress2 = TypedDict("ResumedSandboxEgress2", {"mode": "Literal[\"allowlist\"]", "domains": "List[str]"})
 
@@ -274,9 +274,11 @@ Run = TypedDict("Run", {"id": "str", "schedule_id": "str", "scheduled_for": "str
 
 RunResult = TypedDict("RunResult", {"exit_code": "Union[int, None]", "stdout": "str", "stderr": "str", "truncated": "List[Literal[\"stdout\", \"stderr\"]]", "timed_out": "bool", "duration_ms": "int", "receipt": "Receipt", "artifacts": "List[Artifact]"})
 
-Sandbox = TypedDict("Sandbox", {"id": "str", "object": "Literal[\"sandbox\"]", "status": "Literal[\"running\", \"paused\", \"stopped\", \"expired\", \"destroyed\"]", "backend": "Literal[\"v1\", \"v2\"]", "restored": "NotRequired[bool]", "template": "Literal[\"svc-base\", \"office-acte\", \"desktop\"]", "egress": "Union[NewSandboxEgress11, ResumedSandboxEgress2, NewSandboxEgress13]", "created_at": "str", "expires_at": "str", "last_exec_at": "Union[str, None]", "metadata": "Dict[str, str]", "usage": "ResumedSandboxUsage", "ended_after_resume": "NotRequired[List[EndedProcess]]"})
+Sandbox = TypedDict("Sandbox", {"id": "str", "object": "Literal[\"sandbox\"]", "status": "Literal[\"running\", \"paused\", \"stopped\", \"expired\", \"destroyed\"]", "backend": "Literal[\"v1\", \"v2\"]", "restored": "NotRequired[bool]", "template": "Literal[\"svc-base\", \"office-acte\", \"desktop\"]", "egress": "Union[NewSandboxEgress11, ResumedSandboxEgress2, NewSandboxEgress13]", "created_at": "str", "expires_at": "str", "last_exec_at": "Union[str, None]", "metadata": "Dict[str, str]", "usage": "ResumedSandboxUsage", "ended_after_resume": "NotRequired[List[EndedProcess]]", "parent_id": "NotRequired[str]", "name": "NotRequired[str]", "cost_micro_eur": "int"})
 
 SandboxChange = TypedDict("SandboxChange", {"ttl_seconds": "NotRequired[Union[int, None]]", "metadata": "NotRequired[Union[Dict[str, str], None]]", "egress": "NotRequired[Union[Union[NewSandboxEgress11, NewSandboxEgress12, NewSandboxEgress13], None]]"})
+
+SandboxEvent = TypedDict("SandboxEvent", {"id": "str", "at": "str", "kind": "Literal[\"created\", \"paused\", \"resumed\", \"forked\", \"extended\", \"stopped\", \"failed\"]", "detail": "Dict[str, Any]"})
 
 Schedule = TypedDict("Schedule", {"id": "str", "name": "str", "description": "NotRequired[str]", "enabled": "bool", "trigger": "Trigger", "target": "Target", "failover": "NotRequired[List[List[str]]]", "native": "NotRequired[bool]", "policy": "NotRequired[SchedulePolicy]", "misfire": "NotRequired[Literal[\"skip\", \"once\", \"all_within\"]]", "misfire_window_min": "NotRequired[int]", "overlap": "NotRequired[Literal[\"skip\", \"queue\", \"kill\"]]", "timeout_s": "NotRequired[int]", "retries": "NotRequired[int]", "retry_backoff_s": "NotRequired[int]", "late_after_s": "NotRequired[int]", "alert_on_fail": "NotRequired[bool]", "notify": "NotRequired[Literal[\"on_failure\", \"on_change\", \"always\", \"never\"]]", "template": "NotRequired[str]", "kind": "Literal[\"agent\", \"shell\", \"http\", \"chain\", \"phone_action\"]", "spec": "Dict[str, Any]", "command_hash": "NotRequired[str]", "next_run_at": "NotRequired[str]", "last_run_at": "NotRequired[str]", "upcoming": "List[str]", "approvals": "NotRequired[List[ScheduleApprovalsItem]]", "created_at": "str", "updated_at": "str"})
 
@@ -611,6 +613,8 @@ SandboxesPreviewBody = TypedDict("SandboxesPreviewBody", {"port": "int", "ttl_se
 SandboxesPreviewAnswer = TypedDict("SandboxesPreviewAnswer", {"port": "int", "url": "str", "expires_at": "str"})
 
 SandboxesListAnswer = TypedDict("SandboxesListAnswer", {"object": "Literal[\"list\"]", "data": "List[Sandbox]", "next_cursor": "NotRequired[str]"})
+
+SandboxesEventsAnswer = TypedDict("SandboxesEventsAnswer", {"events": "List[SandboxEvent]", "next_cursor": "NotRequired[str]"})
 
 SandboxesRunCodeBody = TypedDict("SandboxesRunCodeBody", {"code": "str", "timeout_seconds": "NotRequired[Union[int, None]]"})
 

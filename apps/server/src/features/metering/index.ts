@@ -3,7 +3,8 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { Fragment } from '../../kernel/db/db.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 import { payUnpaid } from './metering.settle.ts';
-import { execMsToday, msToday, owed, unpaidOf } from './metering.sql.ts';
+import { fullPriceOf } from './metering.rules.ts';
+import { execMsToday, msToday, owed, unpaidOf, useOfSandboxes } from './metering.sql.ts';
 
 export {
   beginningSpan,
@@ -18,6 +19,24 @@ export {
 
 /** Seconds of commands per user and UTC day (document 3, Limits). */
 const execMsPerDay = 7_200_000;
+
+/**
+ * What sandboxes have cost so far, in micro-euro and at the full price: which of an account's are free is settled for all of them
+ * together. Empty where nothing is charged.
+ */
+export async function costsOf(
+  { sql, clock, config }: Pick<Kernel, 'sql' | 'clock' | 'config'>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (!config.billing || ids.length === 0) return new Map();
+  const rows = await useOfSandboxes(sql, clock, ids);
+  return new Map(
+    rows.map(({ sandbox_id: id, v1_ms: v1Ms, v2_ms: v2Ms, paused_byte_ms: pausedByteMs }) => [
+      id,
+      fullPriceOf({ v1Ms, v2Ms, pausedByteMs }),
+    ]),
+  );
+}
 
 /** Throws `insufficient_balance` while a bucket of the account is unpaid and its wallet cannot pay it. */
 export async function checkPaid(kernel: Kernel, accountId: string): Promise<void> {

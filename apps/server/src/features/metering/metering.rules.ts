@@ -30,6 +30,10 @@ export function chargeOf(use: BucketUse, before: BucketUse): number {
   return monthOf(after) - monthOf(before);
 }
 
+/** What use costs at the full price, in micro-euro: as if nothing of it were free. */
+export const fullPriceOf = ({ v1Ms, v2Ms, pausedByteMs }: BucketUse): number =>
+  Math.round(((v1Ms + v2Ms) / hourMs) * microEurPerHour + pausedByteMs * microEurPerByteMs);
+
 /** The price of a month's use, past its free parts. */
 function monthOf({ v1Ms, v2Ms, pausedByteMs }: BucketUse): number {
   const hours = (Math.max(0, v1Ms - freeV1Ms) + Math.max(0, v2Ms - freeV2Ms)) / hourMs;

@@ -187,6 +187,19 @@ export async function useBetween(db: Db, accountId: string, from: string, to: st
   return row ?? { v1_ms: 0, v2_ms: 0, paused_byte_ms: 0 };
 }
 
+/** The use of each of these sandboxes until now, of spans that are not forgotten. */
+export async function useOfSandboxes(db: Db, time: Time, ids: readonly string[]) {
+  return db<{ sandbox_id: string; v1_ms: number; v2_ms: number; paused_byte_ms: number }[]>`
+    select sandbox_id, coalesce(sum(ms) filter (where kind = 'exec_v1'), 0)::bigint as v1_ms,
+      coalesce(sum(ms) filter (where kind = 'running'), 0)::bigint as v2_ms,
+      coalesce(sum(ms * bytes) filter (where kind = 'paused'), 0)::float8 as paused_byte_ms
+    from (
+      select sandbox_id, kind, bytes,
+        greatest(0, extract(epoch from coalesce(ended_at, ${nowOf(db, time)}) - started_at)) * 1000 as ms
+      from metering.spans where sandbox_id = any(${[...ids]}::uuid[])) as s
+    group by sandbox_id`;
+}
+
 /** The use of the UTC month of `at`, in buckets before it. */
 export async function monthBefore(db: Db, accountId: string, at: string) {
   const [row] = await db<{ v1_ms: number; v2_ms: number; paused_byte_ms: number }[]>`

@@ -5,6 +5,7 @@ import type { Forwarder } from '../../kernel/forwarder/forwarder.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { artifacts } from './artifacts.ts';
 import { create } from './create.ts';
+import { events } from './events.ts';
 import { exec } from './exec.ts';
 import { fork } from './fork.ts';
 import { get } from './get.ts';
@@ -53,6 +54,7 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes, forwarder
       list: list(nodes),
       stream,
       get: get(nodes),
+      events,
       create: create(nodes),
       update: update(nodes),
       remove: remove(nodes),

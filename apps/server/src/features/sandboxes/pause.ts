@@ -5,7 +5,7 @@ import { checkPausedCap } from './sandboxes.create.ts';
 import { finishIn, moveIn, moveSandbox } from './sandboxes.moves.ts';
 import { busy, type Nodes, notRunning, toApiFailure } from './nodes/nodes.ts';
 import { findSandbox, isBusy, lockAccount } from './sandboxes.sql.ts';
-import { toRecord } from './sandboxes.view.ts';
+import { show } from './shown/show.ts';
 
 export const pause = (nodes: Nodes) =>
   operation(contract.sandboxes.pause, async (context, { params: { id }, body }) => {
@@ -29,7 +29,7 @@ export const pause = (nodes: Nodes) =>
       const paused = await node.pause(id, body.files_only);
       const given = { by, snapshotBytes: paused.snapshot_bytes, detail: () => paused };
       const row = await context.transaction((tx) => finishIn(tx, kernel, { accountId, id }, 'paused', given));
-      return toRecord(row, clock.now());
+      return await show(kernel, row);
     } catch (error) {
       // The keeper finds out how far the node got.
       await moveSandbox(kernel, id, 'keepRunning', { by });

@@ -6,7 +6,7 @@ import { checkCaps } from './sandboxes.create.ts';
 import { finishIn, moveIn, moveSandbox } from './sandboxes.moves.ts';
 import { type Nodes, toApiFailure } from './nodes/nodes.ts';
 import { findSandbox, lockAccount } from './sandboxes.sql.ts';
-import { toRecord } from './sandboxes.view.ts';
+import { show } from './shown/show.ts';
 
 /** Lifetime goes on from here: what was left when it was paused. */
 export const resume = (nodes: Nodes) =>
@@ -41,7 +41,7 @@ export const resume = (nodes: Nodes) =>
       const given = { by, detail: () => ({ restored }) };
       const row = await context.transaction((tx) => finishIn(tx, kernel, { accountId, id }, 'resumed', given));
       await keepExpiry(row);
-      return { ...toRecord(row, clock.now()), restored, ready_ms };
+      return { ...(await show(kernel, row)), restored, ready_ms };
     } catch (error) {
       await moveSandbox(kernel, id, 'keepPaused', { by });
       throw toApiFailure(error);

@@ -95,7 +95,7 @@ export class Keeper {
     await Promise.all(
       rows.map(async (row) => {
         if (row.backend === 'v2' && !row.deleting && (await this.#pause(row))) return;
-        if (await moveSandbox(this.#kernel, row.id, 'stop', { by: bySystem, seen: 'running' })) {
+        if (await moveSandbox(this.#kernel, row.id, 'stop', { by: bySystem, seen: 'running', reason: 'suspended' })) {
           await this.#destroy(row.node_id, row.id);
         }
       }),
@@ -150,7 +150,8 @@ export class Keeper {
       for (const row of await sandboxesOfNode(sql, clock, id)) {
         // Snapshots are files: a paused one is there when its machine is.
         if (row.state === 'running') {
-          await moveSandbox(this.#kernel, row.id, 'stop', { by: bySystem, seen: row.state, at: seenAt });
+          const given = { by: bySystem, seen: row.state, at: seenAt, reason: 'node_lost' as const };
+          await moveSandbox(this.#kernel, row.id, 'stop', given);
         } else if (row.state === 'creating') await forgetCreation(sql, row.id);
       }
     }

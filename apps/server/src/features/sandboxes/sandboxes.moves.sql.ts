@@ -3,6 +3,7 @@ import type { Said } from '../../kernel/machine.ts';
 import type { SpanKind } from '../metering/index.ts';
 import { columns, type SandboxRow } from './sandboxes.sql.ts';
 import type { State } from './sandboxes.states.ts';
+import type { NewSandboxEvent } from './shown/events.sql.ts';
 
 /** Asked by the statement that moves: others change the row meanwhile. */
 export interface Guard extends Said {
@@ -19,6 +20,8 @@ export interface Effect extends Said {
   readonly begins?: 'running' | 'paused';
   /** The action of its line in the audit log. */
   readonly audit?: string;
+  /** It stands among the events of the sandbox, or of the one that it was forked from. */
+  readonly logs?: (row: SandboxRow, made: Made) => readonly NewSandboxEvent[];
   /** Those who follow the account's sandboxes are told. */
   readonly tells?: 'created' | 'updated';
 }
@@ -29,6 +32,8 @@ export interface Made {
   imageDigest?: string;
   snapshotBytes?: number;
   ttlSeconds?: number;
+  /** Why it ended, for its events. */
+  reason?: 'ended' | 'node_lost' | 'suspended';
 }
 
 export const isDue: Guard = { says: 'its lifetime is over', holds: (db, now) => db`expires_at <= ${now}` };

@@ -24,6 +24,7 @@ import {
 import { deleteSandbox, findSandbox, insertAudit, insertSandbox, type SandboxRow } from './sandboxes.sql.ts';
 import { sandboxStates, type State } from './sandboxes.states.ts';
 import { sandboxChange } from './sandboxes.view.ts';
+import { insertEvent, type SandboxEventKind } from './shown/events.sql.ts';
 
 const ends = (...kinds: SpanKind[]): Effect => ({
   says: `ends ${kinds.join(', ')}`,
@@ -34,6 +35,34 @@ const begins = (kind: 'running' | 'paused'): Effect => ({
   begins: kind,
 });
 const audit = (action: string): Effect => ({ says: `audit \`${action}\``, audit: action });
+/** An event; `detailOf` says nothing where there is none. */
+const logs = (
+  kind: SandboxEventKind,
+  detailOf: (row: SandboxRow, made: Made) => object | undefined = () => ({}),
+): Effect => ({
+  says: `event \`${kind}\``,
+  logs(row, made) {
+    const detail = detailOf(row, made);
+    return detail === undefined ? [] : [{ sandboxId: row.id, kind, detail }];
+  },
+});
+const created = logs('created', ({ template, backend }) => ({ template, backend }));
+/** The child was created, and its parent forked. */
+const wasForked: Effect = {
+  says: 'event `created`, and `forked` of its parent',
+  logs: ({ id, parent_id: parent, template, backend }) => [
+    { sandboxId: id, kind: 'created', detail: { template, backend, parent_id: parent } },
+    ...(parent === null ? [] : [{ sandboxId: parent, kind: 'forked' as const, detail: { child_id: id } }]),
+  ],
+};
+const wasPaused = logs('paused', ({ snapshot_bytes: bytes }) => ({ snapshot_bytes: bytes ?? 0 }));
+const wasResumed = logs('resumed', ({ restored }) => ({ restored: restored ?? false }));
+const wasExtended = logs('extended', ({ expires_at: at, ttl_left_ms: left }, { ttlSeconds }) =>
+  ttlSeconds === undefined ? undefined : { ttl_seconds: ttlSeconds, ...(left === null && { expires_at: at }) },
+);
+const hasStopped = (reason?: 'expired' | 'destroyed'): Effect =>
+  logs('stopped', (_, made) => ({ reason: reason ?? made.reason ?? 'ended' }));
+const hasFailed = (what: 'pause' | 'resume'): Effect => logs('failed', () => ({ what }));
 const tells = (op: 'created' | 'updated'): Effect => ({ says: `told as ${op}`, tells: op });
 /** Nothing ran past its lifetime, however late its end is noticed. */
 const over: Effect = {
@@ -51,35 +80,48 @@ const line = <const From extends readonly State[], To extends State | Gone>(
 const moves = {
   create: line([], 'creating'),
   forget: line(['creating'], 'gone'),
-  made: line(['creating'], 'running', { effects: [begins('running'), audit('create'), tells('created')] }),
-  forked: line(['creating'], 'running', { effects: [begins('running'), audit('fork'), tells('created')] }),
+  made: line(['creating'], 'running', { effects: [begins('running'), audit('create'), created, tells('created')] }),
+  forked: line(['creating'], 'running', { effects: [begins('running'), audit('fork'), wasForked, tells('created')] }),
 
   pause: line(['running'], 'pausing', { guards: [isV2, isIdle] }),
   // From `running`: the node has paused it although the pause was answered as failed.
   paused: line(['pausing', 'running'], 'paused', {
     guards: [isV2],
-    effects: [frozen, snapshotKept, ends('running'), begins('paused'), audit('pause'), tells('updated')],
+    effects: [frozen, snapshotKept, ends('running'), begins('paused'), audit('pause'), wasPaused, tells('updated')],
   }),
-  keepRunning: line(['pausing'], 'running'),
+  keepRunning: line(['pausing'], 'running', { effects: [hasFailed('pause')] }),
 
-  extend: line(['running'], 'running', { effects: [extended, tells('updated')] }),
+  extend: line(['running'], 'running', { effects: [extended, wasExtended, tells('updated')] }),
 
-  change: line(['running'], 'running', { effects: [set, audit('update')] }),
-  changePaused: line(['paused'], 'paused', { effects: [setLeft, audit('update')] }),
+  change: line(['running'], 'running', { effects: [set, audit('update'), wasExtended] }),
+  changePaused: line(['paused'], 'paused', { effects: [setLeft, audit('update'), wasExtended] }),
 
   resume: line(['paused'], 'resuming'),
   // From `paused`: the node runs it although the resume was answered as failed.
   resumed: line(['resuming', 'paused'], 'running', {
-    effects: [thawed, snapshotDropped, ends('paused'), begins('running'), audit('resume'), tells('updated')],
+    effects: [
+      thawed,
+      snapshotDropped,
+      ends('paused'),
+      begins('running'),
+      audit('resume'),
+      wasResumed,
+      tells('updated'),
+    ],
   }),
-  keepPaused: line(['resuming'], 'paused'),
+  keepPaused: line(['resuming'], 'paused', { effects: [hasFailed('resume')] }),
 
-  expire: line(['running'], 'expired', { guards: [isDue], effects: [over, audit('expire'), tells('updated')] }),
-  expireOnNode: line(anyLive, 'expired', { effects: [over, audit('expire'), tells('updated')] }),
-  stop: line(anyLive, 'stopped', { effects: [over, audit('stop'), tells('updated')] }),
-  discard: line(['running'], 'destroyed', { effects: [over, audit('destroy'), tells('updated')] }),
+  expire: line(['running'], 'expired', {
+    guards: [isDue],
+    effects: [over, audit('expire'), hasStopped('expired'), tells('updated')],
+  }),
+  expireOnNode: line(anyLive, 'expired', { effects: [over, audit('expire'), hasStopped('expired'), tells('updated')] }),
+  stop: line(anyLive, 'stopped', { effects: [over, audit('stop'), hasStopped(), tells('updated')] }),
+  discard: line(['running'], 'destroyed', {
+    effects: [over, audit('destroy'), hasStopped('destroyed'), tells('updated')],
+  }),
   destroy: line([...anyLive, 'stopped', 'expired'], 'destroyed', {
-    effects: [over, audit('destroy'), tells('updated')],
+    effects: [over, audit('destroy'), hasStopped('destroyed'), tells('updated')],
   }),
 };
 
@@ -152,6 +194,7 @@ export async function moveIn(
       await insertSpan(tx, time, { id: randomUUID(), accountId, sandboxId: id, kind: effect.begins, bytes });
     }
     if (effect.audit !== undefined) await insertAudit(tx, lineOf(row, effect.audit, given));
+    for (const event of effect.logs?.(row, given) ?? []) await insertEvent(tx, time, event);
     if (effect.tells !== undefined) await feed?.record(tx, [sandboxChange(effect.tells, row, time.now())]);
   }
   return row;

@@ -50,6 +50,7 @@ describe('sandboxes', () => {
         last_exec_at: null,
         metadata: { purpose: 'test', ă: 'î' },
         usage: { exec_count: 0, exec_seconds: 0 },
+        cost_micro_eur: 0,
       });
       assert.equal(Date.parse(expires_at) - Date.parse(created_at), 3_600_000);
       assert.deepEqual((await t.call('GET', `/v1/sandboxes/${id}`)).body, box);

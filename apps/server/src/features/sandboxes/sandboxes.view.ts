@@ -4,7 +4,8 @@ import type { Change } from '../../kernel/streams/feed.ts';
 import type { SandboxRow } from './sandboxes.sql.ts';
 import type { State } from './sandboxes.states.ts';
 
-type Shown = z.input<typeof sandbox>;
+/** What it has cost is known to the feature `metering`: `shown/show.ts` adds it. */
+type Shown = Omit<z.input<typeof sandbox>, 'cost_micro_eur'>;
 
 /** The status of each state for callers: during a move they see the state where it began. */
 const shown: Record<State, Shown['status']> = {
@@ -55,5 +56,7 @@ export function toRecord(row: SandboxRow, now: number, ended?: Shown['ended_afte
     metadata: row.metadata,
     usage: { exec_count: row.exec_count, exec_seconds: row.exec_ms / 1000 },
     ...(ended && shown[row.state] === 'running' && { ended_after_resume: ended }),
+    ...(row.parent_id !== null && { parent_id: row.parent_id }),
+    ...(row.metadata['name'] !== undefined && { name: row.metadata['name'] }),
   };
 }

@@ -6,7 +6,8 @@ import { checkTtl, defaultTtlSeconds, ttl } from './sandboxes.create.ts';
 import { moveIn } from './sandboxes.moves.ts';
 import { type Nodes, notRunning, toApiFailure } from './nodes/nodes.ts';
 import { findSandbox, type SandboxRow } from './sandboxes.sql.ts';
-import { sandboxChange, statusOf, toRecord } from './sandboxes.view.ts';
+import { sandboxChange, statusOf } from './sandboxes.view.ts';
+import { show } from './shown/show.ts';
 import { relabelSandbox } from './sandboxes.update.sql.ts';
 
 /**
@@ -38,7 +39,7 @@ export const update = (nodes: Nodes) =>
     });
     // It was paused, resumed or ended since it was read.
     if (!changed) throw notRunning();
-    return toRecord(changed, clock.now());
+    return show(context.kernel, changed);
   });
 
 async function tell(nodes: Nodes, row: SandboxRow, change: Parameters<NodeClient['change']>[1]): Promise<void> {
