@@ -125,6 +125,8 @@ describe('ways of notifications', () => {
     await tell({ type: 'login.new', severity: 'warning' });
     await settled();
     assert.equal(mail.mails.length, 3, 'nobody who got in switches that mail off');
+    const { acts } = (await ask('GET', '/v1/audit?limit=1')).body;
+    assert.equal(acts[0].action, 'notifications.setPreferences');
     const other = await createAccount(gateway);
     const theirs = await http(gateway.url, '/v1/notifications/preferences', { key: other.key });
     assert.deepEqual(theirs.body, { rules: [] });
