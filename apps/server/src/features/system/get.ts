@@ -35,7 +35,8 @@ export const get = ({ sandboxes, checkPlatform, startedAt }: SystemParts): Opera
       urls: { base: baseUrl, hub: hubUrl, auth: authUrl, relay: relayUrl, resolve: resolveUrl },
       https: baseUrl.startsWith('https:'),
       checks: checks.map(({ found, ...check }) => ({ ...check, detail: found })),
-      gateways: live.map((id) => ({ id, answers_this: id === gateways.id })),
+      // The one that answers lives, whatever its lease says on a machine that is busy.
+      gateways: [...new Set([...live, gateways.id])].toSorted().map((id) => ({ id, answers_this: id === gateways.id })),
       sandbox_nodes: sandboxes.nodes.all().map(({ id, status: { slots, images, backends } }) => ({
         id,
         slots: slots.total,
