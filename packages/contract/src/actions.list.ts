@@ -1,5 +1,3 @@
-/** What a button of a notification or of the overview may do. */
-export const actionIds = ['approve', 'skip', 'cancel', 'rerun', 'pause', 'resume', 'read', 'archive', 'open'] as const;
 /**
  * The acts that a notification or an item of the overview may offer as a button. This file imports nothing: a service worker
  * loads it by itself and refuses every act that is not on the list, whatever a message carries.

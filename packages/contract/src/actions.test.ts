@@ -4,9 +4,6 @@ import { readFileSync } from 'node:fs';
 import { allowedActions, allowedPath, isAllowedAction } from './actions.list.ts';
 import { action, contract, type Route } from './index.ts';
 
-/** Built beside this list. */
-const coming = new Set(['POST /v1/schedule-runs/{id}/rerun']);
-
 describe('acts that a message may offer', () => {
   test('are routes of the API that take exactly such a body, or pages of the hub', () => {
     const routes = new Map(
@@ -20,7 +17,6 @@ describe('acts that a message may offer', () => {
         continue;
       }
       const route = routes.get(`${method} ${path}`);
-      if (!route && coming.has(`${method} ${path}`)) continue;
       assert.ok(route, `${method} ${path}`);
       const takes = route.takes?.kind === 'json' ? route.takes.schema : undefined;
       if (takes) assert.ok(takes.safeParse(body).success, `${method} ${path}`);

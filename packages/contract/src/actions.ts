@@ -1,15 +1,4 @@
 import { z } from 'zod';
-import { actionIds } from './actions.list.ts';
-
-/** A call that a button makes. */
-export const action = z
-  .object({
-    id: z.enum(actionIds),
-    method: z.enum(['GET', 'POST', 'PATCH']),
-    path: z.string(),
-    body: z.record(z.string(), z.unknown()).optional(),
-    reauth: z.boolean().optional(),
-  })
 import { actionIds, isAllowedAction } from './actions.list.ts';
 
 /** A button beside a notification, or an item of the overview: what to send when it is pressed (design: hub, additive). */

@@ -1,3 +1,4 @@
+import { allowedPath, isAllowedAction } from '@svc/contract/actions';
 import type { OutboxOperation } from '@svc/sdk';
 import { api } from './client.ts';
 
@@ -5,28 +6,29 @@ type Overview = Awaited<ReturnType<typeof api.overview.get>>;
 /** A call that the API offers as a button. */
 export type Action = Overview['attention'][number]['actions'][number];
 
-const id = '([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})';
-/** Every call that a button may make, as operations of the API. Another path is no button. */
-const known: readonly [method: string, path: RegExp, operation: OutboxOperation][] = [
-  ['POST', new RegExp(`^/v1/schedule-runs/${id}/decision$`), 'scheduler.decide'],
-  ['POST', new RegExp(`^/v1/schedule-runs/${id}/cancel$`), 'scheduler.cancel'],
-  ['POST', new RegExp(`^/v1/schedule-runs/${id}/rerun$`), 'scheduler.rerun' as OutboxOperation],
-  ['PATCH', new RegExp(`^/v1/heartbeats/${id}$`), 'heartbeats.update'],
-  ['PATCH', new RegExp(`^/v1/notifications/${id}$`), 'notifications.update'],
-  ['POST', /^\/v1\/schedules\/resume$/, 'schedules.resume'],
-  ['POST', /^\/v1\/schedules\/pause$/, 'schedules.pause'],
+/** Operations of the API by method and path of the acts that buttons may be. */
+const operations: readonly [method: string, path: string, operation: OutboxOperation][] = [
+  ['POST', '/v1/schedule-runs/{id}/decision', 'scheduler.decide'],
+  ['POST', '/v1/schedule-runs/{id}/cancel', 'scheduler.cancel'],
+  ['POST', '/v1/schedule-runs/{id}/rerun', 'scheduler.rerun'],
+  ['PATCH', '/v1/heartbeats/{id}', 'heartbeats.update'],
+  ['PATCH', '/v1/schedules/{id}', 'schedules.update'],
+  ['PATCH', '/v1/notifications/{id}', 'notifications.update'],
+  ['PATCH', '/v1/machines/{id}', 'machines.update'],
+  ['POST', '/v1/schedules/pause', 'schedules.pause'],
+  ['POST', '/v1/schedules/resume', 'schedules.resume'],
+  ['POST', '/v1/sandboxes/{id}/pause', 'sandboxes.pause'],
+  ['POST', '/v1/sandboxes/{id}/resume', 'sandboxes.resume'],
 ];
 
-/** The operation that an action stands for; undefined for one that is none of ours. */
+/** The operation that an act stands for; undefined for one that is not on the list of the contract. */
 export function operationOf(action: Action): { operation: OutboxOperation; input: object } | undefined {
-  for (const [method, path, operation] of known) {
-    const match = method === action.method ? path.exec(action.path) : null;
-    if (!match) continue;
-    const input = {
-      ...(match[1] !== undefined && { params: { id: match[1] } }),
-      ...(action.body && { body: action.body }),
-    };
-    return { operation, input };
-  }
-  return undefined;
+  if (!isAllowedAction(action)) return undefined;
+  const found = operations.find(([method, path]) => method === action.method && allowedPath(path, action.path));
+  if (!found) return undefined;
+  const [, path, operation] = found;
+  const at = path.split('/').indexOf('{id}');
+  const id = at < 0 ? undefined : action.path.split('/')[at];
+  const params = path.includes('machines') ? { device_id: id } : { id };
+  return { operation, input: { ...(id !== undefined && { params }), ...(action.body && { body: action.body }) } };
 }

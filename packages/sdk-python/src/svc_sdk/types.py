@@ -62,7 +62,7 @@ Connection = TypedDict("Connection", {"id": "str", "client_id": "str", "name": "
 
 CreatedBadge = TypedDict("CreatedBadge", {"svg_url": "str", "json_url": "str", "created_at": "str"})
 
-CreatedHeartbeat = TypedDict("CreatedHeartbeat", {"id": "str", "name": "str", "slug": "NotRequired[str]", "period_s": "int", "cron": "Union[str, None]", "grace_s": "int", "tz": "NotRequired[str]", "status": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "last_ping_at": "NotRequired[str]", "last_start_at": "NotRequired[str]", "last_exit_code": "NotRequired[int]", "created_at": "str", "updated_at": "str", "ping_url": "str"})
+CreatedHeartbeat = TypedDict("CreatedHeartbeat", {"id": "str", "name": "str", "slug": "NotRequired[str]", "period_s": "int", "cron": "Union[str, None]", "grace_s": "int", "tz": "NotRequired[str]", "status": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "tags": "List[str]", "expected_at": "NotRequired[str]", "down_since": "NotRequired[str]", "paused_until": "NotRequired[str]", "days": "NotRequired[str]", "last_ping_at": "NotRequired[str]", "last_start_at": "NotRequired[str]", "last_exit_code": "NotRequired[int]", "created_at": "str", "updated_at": "str", "ping_url": "str"})
 
 CreatedKey = TypedDict("CreatedKey", {"id": "str", "name": "str", "prefix": "str", "last_four": "str", "status": "Literal[\"active\", \"paused\", \"revoked\"]", "scopes": "List[str]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "models": "NotRequired[List[str]]", "spend_cap_micro_usd": "NotRequired[int]", "expires_at": "NotRequired[str]", "last_used_at": "NotRequired[str]", "created_at": "str", "parent_id": "Union[str, None]", "connection_id": "NotRequired[str]", "key": "str"})
 
@@ -100,7 +100,9 @@ FetchedPage = TypedDict("FetchedPage", {"url": "str", "final_url": "str", "title
 
 ForkedSandbox = TypedDict("ForkedSandbox", {"id": "str", "restored": "bool", "ready_ms": "float", "error": "NotRequired[str]"})
 
-Heartbeat = TypedDict("Heartbeat", {"id": "str", "name": "str", "slug": "NotRequired[str]", "period_s": "int", "cron": "Union[str, None]", "grace_s": "int", "tz": "NotRequired[str]", "status": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "last_ping_at": "NotRequired[str]", "last_start_at": "NotRequired[str]", "last_exit_code": "NotRequired[int]", "created_at": "str", "updated_at": "str"})
+Heartbeat = TypedDict("Heartbeat", {"id": "str", "name": "str", "slug": "NotRequired[str]", "period_s": "int", "cron": "Union[str, None]", "grace_s": "int", "tz": "NotRequired[str]", "status": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "tags": "List[str]", "expected_at": "NotRequired[str]", "down_since": "NotRequired[str]", "paused_until": "NotRequired[str]", "days": "NotRequired[str]", "last_ping_at": "NotRequired[str]", "last_start_at": "NotRequired[str]", "last_exit_code": "NotRequired[int]", "created_at": "str", "updated_at": "str"})
+
+HeartbeatLogEntry = TypedDict("HeartbeatLogEntry", {"at": "str", "kind": "Literal[\"ping\", \"flip\"]", "ping": "NotRequired[Ping]", "from": "NotRequired[Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]]", "to": "NotRequired[Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]]"})
 
 Host = TypedDict("Host", {"device_id": "str", "name": "str", "platform": "str", "os": "str", "hostname": "str", "roots": "List[str]", "since": "int", "last_seen": "int"})
 
@@ -214,6 +216,8 @@ NotificationRuleInputQuietHours = TypedDict("NotificationRuleInputQuietHours", {
 
 OneShot = TypedDict("OneShot", {"cmd": "NotRequired[Union[List[str], None]]", "shell": "NotRequired[Union[str, None]]", "language": "NotRequired[Union[Literal[\"python\", \"bash\"], None]]", "code": "NotRequired[Union[str, None]]", "env": "NotRequired[Union[Dict[str, str], None]]", "cwd": "NotRequired[Union[str, None]]", "timeout_seconds": "NotRequired[Union[int, None]]", "stdin": "NotRequired[Union[str, None]]", "inputs": "NotRequired[Union[List[CommandInputsItem], None]]", "backend": "NotRequired[Union[Literal[\"v1\", \"v2\"], None]]", "template": "NotRequired[Union[Literal[\"svc-base\", \"office-acte\", \"desktop\"], None]]", "egress": "NotRequired[Union[Union[NewSandboxEgress11, NewSandboxEgress12, NewSandboxEgress13], None]]", "metadata": "NotRequired[Union[Dict[str, str], None]]"})
 
+OverviewItem = TypedDict("OverviewItem", {"id": "str", "kind": "Literal[\"heartbeat_down\", \"heartbeat_late\", \"run_approval\", \"run_failed\", \"transcript_failed\", \"environment_failed\", \"prompt_due\", \"notification_critical\", \"schedules_paused\"]", "severity": "Literal[\"critical\", \"warning\", \"info\"]", "title": "str", "detail": "NotRequired[str]", "since": "str", "href": "str", "actions": "List[Action]"})
+
 Passkey = TypedDict("Passkey", {"id": "str", "name": "str", "created_at": "str", "last_used_at": "NotRequired[str]", "backed_up": "bool"})
 
 Ping = TypedDict("Ping", {"kind": "Literal[\"success\", \"start\", \"fail\", \"log\", \"exit\"]", "at": "str", "exit_code": "NotRequired[int]", "rid": "NotRequired[str]", "body": "NotRequired[str]", "count": "int"})
@@ -271,6 +275,10 @@ ResumedSandboxUsage = TypedDict("ResumedSandboxUsage", {"exec_count": "int", "ex
 RotatedWebhook = TypedDict("RotatedWebhook", {"id": "str", "name": "str", "url": "str", "broken": "NotRequired[Literal[True]]", "format": "Literal[\"svc\", \"slack\", \"ntfy\"]", "types": "NotRequired[List[str]]", "headers": "NotRequired[Dict[str, str]]", "enabled": "bool", "disabled_reason": "NotRequired[str]", "failing_since": "NotRequired[str]", "created_at": "str", "updated_at": "str", "secret": "str", "previous_until": "str"})
 
 Run = TypedDict("Run", {"id": "str", "schedule_id": "str", "scheduled_for": "str", "state": "Literal[\"pending\", \"awaiting_approval\", \"running\", \"succeeded\", \"failed\", \"timed_out\", \"skipped\", \"cancelled\", \"expired\"]", "attempt": "int", "device_id": "NotRequired[str]", "started_at": "NotRequired[str]", "finished_at": "NotRequired[str]", "exit_code": "NotRequired[int]", "cost_micro_usd": "int", "log_tail": "NotRequired[str]", "session_id": "NotRequired[str]", "error": "NotRequired[str]", "waiting_for": "NotRequired[Literal[\"account_paused\", \"back_off\", \"earlier_run\", \"cloud\", \"starting\", \"no_host\", \"tags\", \"host_paused\", \"not_approved\", \"host_busy\"]]", "created_at": "str"})
+
+RunDetail = TypedDict("RunDetail", {"id": "str", "schedule_id": "str", "scheduled_for": "str", "state": "Literal[\"pending\", \"awaiting_approval\", \"running\", \"succeeded\", \"failed\", \"timed_out\", \"skipped\", \"cancelled\", \"expired\"]", "attempt": "int", "device_id": "NotRequired[str]", "started_at": "NotRequired[str]", "finished_at": "NotRequired[str]", "exit_code": "NotRequired[int]", "cost_micro_usd": "int", "log_tail": "NotRequired[str]", "session_id": "NotRequired[str]", "error": "NotRequired[str]", "waiting_for": "NotRequired[Literal[\"account_paused\", \"back_off\", \"earlier_run\", \"cloud\", \"starting\", \"no_host\", \"tags\", \"host_paused\", \"not_approved\", \"host_busy\"]]", "created_at": "str", "name": "str", "kind": "Literal[\"agent\", \"shell\", \"http\", \"chain\", \"phone_action\"]", "spec": "NotRequired[Dict[str, Any]]", "command_hash": "NotRequired[str]", "timeout_s": "int", "attempts": "List[RunDetailAttemptsItem]"})
+
+RunDetailAttemptsItem = TypedDict("RunDetailAttemptsItem", {"attempt": "int", "device_id": "NotRequired[str]", "state": "Literal[\"running\", \"succeeded\", \"failed\", \"timed_out\", \"cancelled\", \"lost\", \"handed_back\", \"refused\"]", "started_at": "str", "finished_at": "NotRequired[str]", "error": "NotRequired[str]"})
 
 RunResult = TypedDict("RunResult", {"exit_code": "Union[int, None]", "stdout": "str", "stderr": "str", "truncated": "List[Literal[\"stdout\", \"stderr\"]]", "timed_out": "bool", "duration_ms": "int", "receipt": "Receipt", "artifacts": "List[Artifact]"})
 
@@ -504,15 +512,17 @@ NotificationsWebhookDeliveriesAnswer = TypedDict("NotificationsWebhookDeliveries
 
 HeartbeatsListAnswer = TypedDict("HeartbeatsListAnswer", {"heartbeats": "List[Heartbeat]", "next_cursor": "NotRequired[str]"})
 
-HeartbeatsCreateBody = TypedDict("HeartbeatsCreateBody", {"name": "str", "slug": "NotRequired[Union[str, None]]", "period_s": "NotRequired[Union[int, None]]", "cron": "NotRequired[Union[str, None]]", "grace_s": "NotRequired[Union[int, None]]", "tz": "NotRequired[Union[str, None]]"})
+HeartbeatsCreateBody = TypedDict("HeartbeatsCreateBody", {"name": "str", "slug": "NotRequired[Union[str, None]]", "period_s": "NotRequired[Union[int, None]]", "cron": "NotRequired[Union[str, None]]", "grace_s": "NotRequired[Union[int, None]]", "tags": "NotRequired[Union[List[str], None]]", "tz": "NotRequired[Union[str, None]]"})
 
-HeartbeatsUpdateBody = TypedDict("HeartbeatsUpdateBody", {"name": "NotRequired[Union[str, None]]", "slug": "NotRequired[Union[str, None]]", "period_s": "NotRequired[Union[int, None]]", "cron": "NotRequired[Union[str, None]]", "grace_s": "NotRequired[Union[int, None]]", "tz": "NotRequired[Union[str, None]]", "paused": "NotRequired[Union[bool, None]]"})
+HeartbeatsUpdateBody = TypedDict("HeartbeatsUpdateBody", {"name": "NotRequired[Union[str, None]]", "slug": "NotRequired[Union[str, None]]", "period_s": "NotRequired[Union[int, None]]", "cron": "NotRequired[Union[str, None]]", "grace_s": "NotRequired[Union[int, None]]", "tz": "NotRequired[Union[str, None]]", "tags": "NotRequired[Union[List[str], None]]", "paused": "NotRequired[Union[bool, None]]", "paused_until": "NotRequired[Union[str, None]]"})
 
 HeartbeatsRemoveAnswer = TypedDict("HeartbeatsRemoveAnswer", {"deleted": "Literal[True]", "id": "str"})
 
 HeartbeatsRotateAnswer = TypedDict("HeartbeatsRotateAnswer", {"ping_url": "str"})
 
 HeartbeatsPingsAnswer = TypedDict("HeartbeatsPingsAnswer", {"pings": "List[Ping]"})
+
+HeartbeatsLogAnswer = TypedDict("HeartbeatsLogAnswer", {"log": "List[HeartbeatLogEntry]", "next_cursor": "NotRequired[str]"})
 
 HeartbeatsGetPingKeyAnswer = TypedDict("HeartbeatsGetPingKeyAnswer", {"created_at": "str"})
 
@@ -527,6 +537,10 @@ HeartbeatsRemoveAccountBadgeAnswer = TypedDict("HeartbeatsRemoveAccountBadgeAnsw
 SchedulesListAnswer = TypedDict("SchedulesListAnswer", {"schedules": "List[Schedule]", "pause": "SchedulesListAnswerPause", "next_cursor": "NotRequired[str]"})
 
 SchedulesListAnswerPause = TypedDict("SchedulesListAnswerPause", {"paused": "bool", "until": "NotRequired[str]", "resume_policy": "NotRequired[Literal[\"skip\", \"backfill\"]]"})
+
+SchedulesUpcomingAnswer = TypedDict("SchedulesUpcomingAnswer", {"upcoming": "List[SchedulesUpcomingAnswerUpcomingItem]", "truncated": "bool"})
+
+SchedulesUpcomingAnswerUpcomingItem = TypedDict("SchedulesUpcomingAnswerUpcomingItem", {"schedule_id": "str", "name": "str", "at": "str"})
 
 SchedulesRunAnswer = TypedDict("SchedulesRunAnswer", {"queued": "bool", "run_id": "NotRequired[str]"})
 
@@ -581,6 +595,8 @@ SchedulerDecideAnswer = TypedDict("SchedulerDecideAnswer", {"run": "Run"})
 SchedulerCancelAnswer = TypedDict("SchedulerCancelAnswer", {"run": "Run"})
 
 SchedulerRunsAnswer = TypedDict("SchedulerRunsAnswer", {"runs": "List[Run]", "next_cursor": "NotRequired[str]"})
+
+SchedulerRerunAnswer = TypedDict("SchedulerRerunAnswer", {"queued": "bool", "run_id": "NotRequired[str]"})
 
 SchedulerAppendLogAnswer = TypedDict("SchedulerAppendLogAnswer", {"bytes": "int", "full": "bool"})
 
@@ -948,9 +964,37 @@ AccountsSignOutAnswer = TypedDict("AccountsSignOutAnswer", {"ended": "int"})
 
 EventsListAnswer = TypedDict("EventsListAnswer", {"events": "List[Change]", "cursor": "str", "missed": "bool"})
 
+OverviewGetAnswer = TypedDict("OverviewGetAnswer", {"at": "str", "status": "Literal[\"ok\", \"attention\", \"down\"]", "counts": "OverviewGetAnswerCounts", "attention": "List[OverviewItem]", "next": "List[SchedulesUpcomingAnswerUpcomingItem]", "recent": "List[OverviewGetAnswerRecentItem]", "paused": "NotRequired[OverviewGetAnswerPaused]", "unavailable": "List[Literal[\"heartbeats\", \"scheduler\", \"schedules\", \"hosts\", \"sandboxes\", \"notifications\", \"transcripts\", \"environments\", \"prompts\"]]"})
+
+OverviewGetAnswerCounts = TypedDict("OverviewGetAnswerCounts", {"heartbeats": "NotRequired[OverviewGetAnswerCountsHeartbeats]", "runs": "NotRequired[OverviewGetAnswerCountsRuns]", "machines": "NotRequired[OverviewGetAnswerCountsMachines]", "sandboxes": "NotRequired[OverviewGetAnswerCountsSandboxes]", "notifications": "NotRequired[OverviewGetAnswerCountsNotifications]", "transcripts": "NotRequired[OverviewGetAnswerCountsTranscripts]", "environments": "NotRequired[OverviewGetAnswerCountsEnvironments]", "prompts": "NotRequired[OverviewGetAnswerCountsPrompts]"})
+
+OverviewGetAnswerCountsHeartbeats = TypedDict("OverviewGetAnswerCountsHeartbeats", {"up": "int", "late": "int", "down": "int", "paused": "int", "new": "int"})
+
+OverviewGetAnswerCountsRuns = TypedDict("OverviewGetAnswerCountsRuns", {"awaiting_approval": "int", "running": "int", "failed_24h": "int"})
+
+OverviewGetAnswerCountsMachines = TypedDict("OverviewGetAnswerCountsMachines", {"online": "int", "away": "int"})
+
+OverviewGetAnswerCountsSandboxes = TypedDict("OverviewGetAnswerCountsSandboxes", {"running": "int", "paused": "int"})
+
+OverviewGetAnswerCountsNotifications = TypedDict("OverviewGetAnswerCountsNotifications", {"unread": "int"})
+
+OverviewGetAnswerCountsTranscripts = TypedDict("OverviewGetAnswerCountsTranscripts", {"processing": "int", "failed": "int"})
+
+OverviewGetAnswerCountsEnvironments = TypedDict("OverviewGetAnswerCountsEnvironments", {"running": "int", "failed": "int"})
+
+OverviewGetAnswerCountsPrompts = TypedDict("OverviewGetAnswerCountsPrompts", {"due": "int"})
+
+OverviewGetAnswerRecentItem = TypedDict("OverviewGetAnswerRecentItem", {"id": "str", "schedule_id": "str", "name": "str", "state": "Literal[\"pending\", \"awaiting_approval\", \"running\", \"succeeded\", \"failed\", \"timed_out\", \"skipped\", \"cancelled\", \"expired\"]", "at": "str"})
+
+OverviewGetAnswerPaused = TypedDict("OverviewGetAnswerPaused", {"until": "NotRequired[str]"})
+
+OverviewFindAnswer = TypedDict("OverviewFindAnswer", {"results": "List[OverviewFindAnswerResultsItem]"})
+
+OverviewFindAnswerResultsItem = TypedDict("OverviewFindAnswerResultsItem", {"kind": "Literal[\"heartbeat\", \"schedule\", \"machine\", \"sandbox\", \"prompt\", \"session\", \"transcript\", \"environment\"]", "id": "str", "title": "str", "detail": "NotRequired[str]", "href": "str"})
+
 ExecFrame = Union[ExecFrameOf1, ExecFrameOf2, ExecFrameOf3, ExecFrameOf4, ExecFrameOf5]
 NewSchedule = Union[NewScheduleOf1, NewScheduleOf2, NewScheduleOf3, NewScheduleOf4, NewScheduleOf5]
-Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "machines", "machines:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "wallet", "wallet:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "environments:serve", "mcp", "mcp:read", "connections", "connections:read", "me", "me:read", "accounts", "accounts:read", "system", "system:read"]
+Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "machines", "machines:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "wallet", "wallet:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "environments:serve", "mcp", "mcp:read", "connections", "connections:read", "me", "me:read", "accounts", "accounts:read", "overview", "overview:read", "system", "system:read"]
 Target = Union[TargetOf1, TargetOf2, TargetOf3, TargetOf4, TargetOf5]
 Trigger = Union[TriggerOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerOf5]
 TriggerInput = Union[TriggerInputOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerInputOf5]

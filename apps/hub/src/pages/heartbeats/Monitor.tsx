@@ -27,7 +27,7 @@ const stale = ['heartbeats', 'overview'];
 /** One monitor with its log. */
 export function Monitor({ id }: { id: string }) {
   const words = useWords();
-  const answer = useAnswer(['heartbeats', id], async () => api.heartbeats.get({ params: { id } }));
+  const answer = useAnswer(['heartbeats', id], async () => api.heartbeats.get({ params: { id }, query: { days: 90 } }));
   return (
     <Page
       title={answer.data?.name ?? words.monitors.title}

@@ -6,31 +6,18 @@ import { Empty } from '../../ui/State.tsx';
 import { Status, type Tone } from '../../ui/Status.tsx';
 import { Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
-import { type MonitorRecord, statusTone } from './monitors.ts';
+import { statusTone } from './monitors.ts';
 
-type Ping = Awaited<ReturnType<typeof api.heartbeats.pings>>['pings'][number];
-interface Entry {
-  at: string;
-  kind: 'ping' | 'flip';
-  ping?: Ping;
-  from?: string;
-  to?: string;
-}
+type Entry = Awaited<ReturnType<typeof api.heartbeats.log>>['log'][number];
 const tones: Record<string, Tone> = { success: 'good', start: 'busy', fail: 'bad', log: 'rest', exit: 'bad' };
 
 /** Pings and changes of state, newest first. */
 export function MonitorLog({ id }: { id: string }) {
   const words = useWords();
   const answer = useRows<Entry & { id: string }>(['heartbeats', id, 'log'], async (cursor) => {
-    const { pings } = await api.heartbeats.pings({ params: { id }, query: { limit: 100 } });
-    return {
-      rows: pings.map((ping, at) => ({
-        at: ping.at,
-        kind: 'ping' as const,
-        ping,
-        id: `${ping.at}-${cursor ?? ''}-${at}`,
-      })),
-    };
+    const query = { limit: 100, ...(cursor !== undefined && { cursor }) };
+    const { log, next_cursor: next } = await api.heartbeats.log({ params: { id }, query });
+    return { rows: log.map((entry, at) => ({ ...entry, id: `${entry.at}-${cursor ?? ''}-${at}` })), next };
   });
   return (
     <Section title={words.monitors.log}>
@@ -49,8 +36,8 @@ function LogRow({ entry }: { entry: Entry }) {
   const words = useWords();
   const text = words.monitors;
   if (entry.kind === 'flip') {
-    const to = (entry.to ?? 'new') as MonitorRecord['status'];
-    const from = (entry.from ?? 'new') as MonitorRecord['status'];
+    const to = entry.to ?? 'new';
+    const from = entry.from ?? 'new';
     return (
       <div class="row log-row flip">
         <Status tone={statusTone[to]}>{text.flip(text.statuses[from], text.statuses[to])}</Status>

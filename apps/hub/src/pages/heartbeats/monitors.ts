@@ -2,13 +2,7 @@ import { api } from '../../api/client.ts';
 import type { Tone } from '../../ui/Status.tsx';
 
 /** A monitor of the API. */
-export type MonitorRecord = Awaited<ReturnType<typeof api.heartbeats.list>>['heartbeats'][number] & {
-  tags?: string[];
-  days?: string;
-  expected_at?: string;
-  down_since?: string;
-  paused_until?: string;
-};
+export type MonitorRecord = Awaited<ReturnType<typeof api.heartbeats.list>>['heartbeats'][number];
 
 /** How a status looks. */
 export const statusTone: Record<MonitorRecord['status'], Tone> = {

@@ -1,6 +1,5 @@
 import { useEffect } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import type { Action } from '../../api/actions.ts';
 import { api, hubPath } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { ActionButtons } from '../../ui/ActionButtons.tsx';
@@ -46,9 +45,7 @@ function Whole({ alert }: { alert: Notification }) {
       void api.notifications.update({ params: { id: alert.id }, body: { read: true } }).catch(() => {});
   }, [alert.id]);
   const href = hubHref(alert.web_url);
-  const actions = ((alert as { actions?: Action[] }).actions ?? []).filter(
-    ({ id }) => id !== 'read' && id !== 'archive',
-  );
+  const actions = alert.actions.filter(({ id }) => id !== 'read' && id !== 'archive');
   return (
     <div class="stack">
       <p class="hint">

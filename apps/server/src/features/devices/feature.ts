@@ -3,7 +3,6 @@ import type { Feature } from '../../kernel/feature.ts';
 import type { DeviceHooks } from './devices.forget.ts';
 import { get } from './get.ts';
 import { list } from './list.ts';
-import { type DeviceHooks, remove } from './remove.ts';
 import { devicesOverview } from './devices.summary.ts';
 import { remove } from './remove.ts';
 

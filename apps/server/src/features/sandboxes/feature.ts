@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract';
 import { readNow } from '../../kernel/db/instant.ts';
-import type { Feature } from '../../kernel/feature.ts';
+import type { Feature, JobDefinition } from '../../kernel/feature.ts';
 import type { Forwarder } from '../../kernel/forwarder/forwarder.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { artifacts } from './artifacts.ts';
@@ -40,6 +40,26 @@ const sandboxHeaders = (kernel: Kernel): Readonly<Record<string, string>> => ({
   'x-svc-data-region': kernel.config.dataRegion,
 });
 
+/** Rows of what is over go. */
+const sweeps: readonly JobDefinition[] = [
+  {
+    name: 'sandboxes.sweep',
+    cron: '41 3 * * *',
+    retries: 0,
+    async run({ sql, clock, config }) {
+      await deleteOldSandboxes(sql, clock);
+      const before = new Date((await readNow(sql, clock)).ms - config.auditDays * 86_400_000).toISOString();
+      while ((await forgetOldAudit(sql, { before }, sweptAtOnce)) === sweptAtOnce);
+    },
+  },
+  {
+    name: 'sandboxes.sweepPreviews',
+    cron: '*/15 * * * *',
+    retries: 0,
+    run: ({ sql, clock }) => deleteExpiredPreviews(sql, clock),
+  },
+];
+
 /** Isolated workspaces. */
 export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes, forwarder: Forwarder): Feature {
   const keeper = new Keeper(kernel, nodes);
@@ -72,24 +92,7 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes, forwarder
       snapshot: snapshot(nodes),
       preview: preview(nodes, listener),
     },
-    jobs: [
-      {
-        name: 'sandboxes.sweep',
-        cron: '41 3 * * *',
-        retries: 0,
-        async run({ sql, clock, config }) {
-          await deleteOldSandboxes(sql, clock);
-          const before = new Date((await readNow(sql, clock)).ms - config.auditDays * 86_400_000).toISOString();
-          while ((await forgetOldAudit(sql, { before }, sweptAtOnce)) === sweptAtOnce);
-        },
-      },
-      {
-        name: 'sandboxes.sweepPreviews',
-        cron: '*/15 * * * *',
-        retries: 0,
-        run: ({ sql, clock }) => deleteExpiredPreviews(sql, clock),
-      },
-    ],
+    jobs: sweeps,
     async start(_kernel, { serves, works }) {
       await Promise.all([keeper.start(works), serves && listener.listen()]);
       return {

@@ -24,7 +24,7 @@ import { sweepRuns, trimRuns } from './scheduler.sql.ts';
 import { sweepSpecs } from './work/specs.sql.ts';
 import { Ticker } from './tickers/ticker.ts';
 import { updateHost } from './updateHost.ts';
-import { schedulerOverview } from './scheduler.summary.ts';
+import { schedulerOverview } from './summary/summary.ts';
 
 const sweep: JobDefinition = {
   name: 'scheduler.sweep',

@@ -21,7 +21,7 @@ export const schedulesOverview: OverviewPart = {
       ...(pause.until !== null && { detail: pause.until }),
       since: pause.paused_at,
       href: '/schedules',
-      actions: [{ id: 'resume' as const, method: 'POST' as const, path: '/v1/schedules/resume' }],
+      actions: [{ id: 'resume' as const, method: 'POST' as const, path: '/v1/schedules/resume', body: {} }],
     };
     return { counts: {}, attention: [item], more: { next, paused: until } };
   },

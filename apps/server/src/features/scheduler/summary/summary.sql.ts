@@ -1,6 +1,6 @@
-import { statement } from '../../kernel/db/statement.ts';
-import { listText } from '../../kernel/machine.ts';
-import { runStates } from './scheduler.states.ts';
+import { statement } from '../../../kernel/db/statement.ts';
+import { listText } from '../../../kernel/machine.ts';
+import { runStates } from '../scheduler.states.ts';
 
 /** Runs of an account that wait for a person, that run, and that failed since an instant. */
 export const countRuns = statement<{ awaiting: number; running: number; failed: number }>(`

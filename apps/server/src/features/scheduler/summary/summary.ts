@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
-import { plus } from '../../kernel/db/instant.ts';
-import type { OverviewPart, Summary } from '../../kernel/feature.ts';
-import { countMachines, countRuns, listAwaiting, listFailed, listLatest } from './scheduler.summary.sql.ts';
+import { plus } from '../../../kernel/db/instant.ts';
+import type { OverviewPart, Summary } from '../../../kernel/feature.ts';
+import { countMachines, countRuns, listAwaiting, listFailed, listLatest } from './summary.sql.ts';
 
 const failedWithinMs = 86_400_000;
 /** As `online` of a machine. */
