@@ -122,6 +122,7 @@ export function useRows<T>(
  * filtered or sorted by the server is read anew when something new comes: where it stands there only the server knows.
  */
 export function applyChange(client: QueryClient, { topic, op, id, record }: Change): void {
+  for (const joined of joins[topic] ?? []) void client.invalidateQueries({ queryKey: [joined] });
   for (const query of client.getQueryCache().findAll({ queryKey: [topic] })) {
     const { queryKey: key } = query;
     const before: unknown = query.state.data;
@@ -136,6 +137,9 @@ export function applyChange(client: QueryClient, { topic, op, id, record }: Chan
     }
   }
 }
+
+/** Answers that are put together of several features, by the topics whose changes show in them. */
+const joins: Record<string, readonly string[]> = { hosts: ['machines'], schedules: ['machines'] };
 
 /** The pages with the change in them; undefined: only the server knows. */
 function changedPages(

@@ -65,7 +65,10 @@ export function Palette({ entries, onClose }: { entries: NavEntry[]; onClose: ()
   const [at, setAt] = useState(0);
   useEffect(() => dialog.current?.showModal(), []);
   const has = (label: string): boolean => label.toLowerCase().includes(text.trim().toLowerCase());
-  const acts: Choice[] = [{ id: 'new-monitor', label: words.monitors.new, icon: 'add', to: '/heartbeats/new' }];
+  const acts: Choice[] = [
+    { id: 'new-monitor', label: words.monitors.new, icon: 'add', to: '/heartbeats/new' },
+    { id: 'new-schedule', label: words.schedules.new, icon: 'add', to: '/schedules/new' },
+  ];
   const fixed: Choice[] = [
     ...entries.map(({ name, to, icon }) => ({ id: `page-${to}`, label: words.nav[name], icon, to })),
     ...acts,

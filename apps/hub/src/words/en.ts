@@ -1,9 +1,13 @@
 import { countEn as count } from './plural.ts';
+import { accountEn } from './en.account.ts';
 import { pagesEn } from './en.pages.ts';
+import { runsEn } from './en.runs.ts';
 
 /** Every text of the hub in English: what other languages have to say too. */
 export const en = {
   ...pagesEn,
+  ...runsEn,
+  ...accountEn,
   brand: 'svc',
   close: 'Close',
   cancel: 'Cancel',

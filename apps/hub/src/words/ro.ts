@@ -1,10 +1,14 @@
 import { countRo as count } from './plural.ts';
+import { accountRo } from './ro.account.ts';
 import { pagesRo } from './ro.pages.ts';
+import { runsRo } from './ro.runs.ts';
 import type { Words } from './en.ts';
 
 /** Every text of the hub in Romanian. */
 export const ro: Words = {
   ...pagesRo,
+  ...runsRo,
+  ...accountRo,
   brand: 'svc',
   close: 'Închide',
   cancel: 'Renunță',

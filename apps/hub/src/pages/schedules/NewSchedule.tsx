@@ -1,0 +1,156 @@
+import { useEffect, useState } from 'preact/hooks';
+import { useLocation } from 'wouter-preact';
+import { api } from '../../api/client.ts';
+import { fieldProblems } from '../../api/errors.ts';
+import { useAnswer } from '../../api/queries.ts';
+import { useActs } from '../../ui/acts.tsx';
+import { Button } from '../../ui/Button.tsx';
+import { useDraft } from '../../ui/draft.ts';
+import { CheckField, SelectField, TextField } from '../../ui/Field.tsx';
+import { Page } from '../../ui/Page.tsx';
+import { Clock } from '../../ui/Time.tsx';
+import { useWords } from '../../words/words.tsx';
+
+type Preview = Awaited<ReturnType<typeof api.schedules.preview>>;
+const empty = { name: '', kind: 'shell', work: '', when: '', where: 'any', isAsked: 'no' };
+const waitMs = 250;
+
+/** What plain words mean, a moment after the last key. */
+function usePreview(text: string): Preview | undefined {
+  const [preview, setPreview] = useState<Preview>();
+  useEffect(() => {
+    if (text.trim() === '') return setPreview(undefined);
+    const stop = new AbortController();
+    const timer = setTimeout(() => {
+      const tz = Intl.DateTimeFormat().resolvedOptions().timeZone;
+      api.schedules.preview({ body: { text: text.trim(), tz } }, { signal: stop.signal }).then(setPreview, () => {});
+    }, waitMs);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [text]);
+  return preview;
+}
+
+/** Makes a schedule: what, when in plain words, and where. */
+export function NewSchedule() {
+  const words = useWords();
+  const text = words.schedules;
+  const acts = useActs();
+  const [, go] = useLocation();
+  const [draft, setDraft, forget] = useDraft('schedule', empty);
+  const [problems, setProblems] = useState<Record<string, string>>({});
+  const preview = usePreview(draft.when);
+  const machines = useAnswer(
+    ['machines', 'all'],
+    async () => (await api.machines.list({ query: { limit: 100 } })).machines,
+  );
+  const set = (name: keyof typeof empty) => (value: string) => setDraft((before) => ({ ...before, [name]: value }));
+  const create = async (): Promise<void> => {
+    const made = await acts.run(
+      async () => {
+        setProblems({});
+        try {
+          return await api.schedules.create({ body: bodyOf(draft, preview?.trigger) });
+        } catch (error) {
+          setProblems(fieldProblems(error));
+          throw error;
+        }
+      },
+      { stale: ['schedules', 'overview'] },
+    );
+    if (!made) return;
+    forget();
+    go(`/schedules/${made.id}`);
+  };
+  const workName = { shell: 'command', http: 'url', agent: 'prompt' }[draft.kind] ?? 'command';
+  return (
+    <Page title={text.new} back={{ to: '/schedules', label: text.title }}>
+      <form
+        class="stack form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void create();
+        }}
+      >
+        <TextField label={words.name} value={draft.name} onInput={set('name')} problem={problems['name']} required />
+        <SelectField
+          label={text.kind}
+          value={draft.kind}
+          onInput={set('kind')}
+          options={(['shell', 'http', 'agent'] as const).map((kind) => [kind, text.kinds[kind]])}
+        />
+        <TextField
+          label={text.work[draft.kind as 'shell'] ?? text.work.shell}
+          value={draft.work}
+          onInput={set('work')}
+          problem={problems[`spec.${workName}`] ?? problems['spec']}
+          isCode={draft.kind !== 'agent'}
+          required
+          {...(draft.kind !== 'http' && { rows: 3 })}
+        />
+        <TextField
+          label={text.when}
+          value={draft.when}
+          onInput={set('when')}
+          placeholder={text.whenExample}
+          problem={preview?.ok === false && draft.when.trim() !== '' ? text.notUnderstood : problems['trigger']}
+          hint={preview?.ok ? <NextRuns preview={preview} /> : text.whenHint}
+          required
+        />
+        <SelectField
+          label={text.where}
+          value={draft.where}
+          onInput={set('where')}
+          problem={problems['target']}
+          options={[
+            ['any', text.targets.any],
+            ['cloud', text.targets.cloud],
+            ...(machines.data ?? []).map(({ device_id: id, name }): [string, string] => [id, name]),
+          ]}
+        />
+        <CheckField
+          label={text.askFirst}
+          checked={draft.isAsked === 'yes'}
+          onChange={(isOn) => set('isAsked')(isOn ? 'yes' : 'no')}
+        />
+        <Button look="primary" type="submit" disabled={preview?.ok !== true}>
+          {words.create}
+        </Button>
+      </form>
+    </Page>
+  );
+}
+
+function NextRuns({ preview }: { preview: Preview }) {
+  const words = useWords();
+  return (
+    <>
+      {words.schedules.next}:{' '}
+      {preview.next_runs?.map((at, place) => (
+        <span key={at}>
+          {place > 0 && ', '}
+          <Clock at={at} />
+        </span>
+      ))}
+      {preview.dst_warning && ` ${words.schedules.dst}`}
+    </>
+  );
+}
+
+type NewBody = Parameters<typeof api.schedules.create>[0]['body'];
+
+/** The body that the API takes. */
+function bodyOf({ name, kind, work, where, isAsked }: typeof empty, trigger: Preview['trigger']): NewBody {
+  const target = where === 'any' || where === 'cloud' ? { type: where } : { type: 'host' as const, device_id: where };
+  const spec = { shell: { command: work }, http: { url: work.trim() }, agent: { prompt: work } }[kind] ?? {};
+  return {
+    name: name.trim(),
+    kind,
+    spec,
+    trigger,
+    target,
+    ...(isAsked === 'yes' && { policy: { approval: 'always' } }),
+  } as NewBody;
+}

@@ -1,0 +1,167 @@
+import { useMemo } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { api } from '../../api/client.ts';
+import { useAnswer } from '../../api/queries.ts';
+import { useActs } from '../../ui/acts.tsx';
+import { Button } from '../../ui/Button.tsx';
+import { CurlButton } from '../../ui/Copy.tsx';
+import { Log, type LogSource } from '../../ui/Log.tsx';
+import { Page, Section } from '../../ui/Page.tsx';
+import { RunState } from '../../ui/RunState.tsx';
+import { Answered } from '../../ui/State.tsx';
+import { duration } from '../../ui/time.rules.ts';
+import { Time } from '../../ui/Time.tsx';
+import { useWords } from '../../words/words.tsx';
+import { type RunRecord, workOf } from './schedules.ts';
+
+const stale = ['scheduler', 'overview', 'notifications'];
+const over: readonly string[] = ['succeeded', 'failed', 'timed_out', 'skipped', 'cancelled', 'expired'];
+
+/** One run: what it does and where, why it waits, its attempts, its log as it comes, and the buttons that decide it. */
+export function Run({ id }: { id: string }) {
+  const words = useWords();
+  const answer = useAnswer(['scheduler', id], async () => api.scheduler.getRun({ params: { id } }));
+  const { data } = answer;
+  return (
+    <Page title={data?.name ?? words.runs.run} back={{ to: '/schedule-runs', label: words.runs.title }}>
+      <Answered answer={answer}>
+        {(run) => (
+          <>
+            <Decide run={run} />
+            <Facts run={run} />
+            {run.started_at !== undefined && <RunLog id={id} attempt={run.attempt} />}
+            <Attempts run={run} />
+          </>
+        )}
+      </Answered>
+      <div class="foot">
+        <CurlButton path={`/v1/schedule-runs/${id}`} />
+      </div>
+    </Page>
+  );
+}
+
+function Decide({ run }: { run: RunRecord }) {
+  const words = useWords();
+  const acts = useActs();
+  const params = { id: run.id };
+  const { done } = words.actions;
+  const decide = (decision: 'approve' | 'skip') => () =>
+    acts.send('scheduler.decide', { params, body: { decision } }, done[decision], stale);
+  return (
+    <div class="decide">
+      {run.state === 'awaiting_approval' && (
+        <>
+          <Button look="primary" icon="check" onPress={decide('approve')}>
+            {words.actions.approve}
+          </Button>
+          <Button onPress={decide('skip')}>{words.actions.skip}</Button>
+        </>
+      )}
+      {(run.state === 'pending' || run.state === 'running') && (
+        <Button look="danger" onPress={() => acts.send('scheduler.cancel', { params }, done.cancel, stale)}>
+          {words.actions.cancel}
+        </Button>
+      )}
+      {over.includes(run.state) && (
+        <Button look="primary" icon="play" onPress={() => acts.send('scheduler.rerun', { params }, done.rerun, stale)}>
+          {words.actions.rerun}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Facts({ run }: { run: RunRecord }) {
+  const words = useWords();
+  const text = words.runs;
+  const { state, started_at: started, finished_at: finished, error, waiting_for: waits, exit_code: code } = run;
+  const work = workOf(run.spec);
+  return (
+    <div class="stack">
+      <p class="facts">
+        <RunState state={state} />
+        {waits !== undefined && <span>{text.waits[waits]}</span>}
+        {code !== undefined && <span>{words.monitors.exitCode(code)}</span>}
+        {started !== undefined && finished !== undefined && (
+          <span>{words.monitors.took(duration(Date.parse(finished) - Date.parse(started)))}</span>
+        )}
+      </p>
+      {error !== undefined && <p class="box problem">{error}</p>}
+      {work !== '' && <pre class="body">{work}</pre>}
+      <dl class="pairs">
+        <dt>{text.planned}</dt>
+        <dd>
+          <Time at={run.scheduled_for} />
+        </dd>
+        {run.device_id !== undefined && (
+          <>
+            <dt>{text.machine}</dt>
+            <dd>
+              <Link href={`/machines/${run.device_id}`}>{text.showMachine}</Link>
+            </dd>
+          </>
+        )}
+        <dt>{text.schedule}</dt>
+        <dd>
+          <Link href={`/schedules/${run.schedule_id}`}>{run.name}</Link>
+        </dd>
+      </dl>
+    </div>
+  );
+}
+
+/** Reads the log of a run as it comes; after a cut it goes on at the byte where it was. */
+function logOf(id: string): LogSource {
+  return async (onText, signal) => {
+    let from = 0;
+    for (;;) {
+      try {
+        for await (const frame of api.scheduler.log.events(
+          { params: { id }, query: { from } },
+          { signal, timeoutMs: 45_000 },
+        )) {
+          if (frame.event === 'end') return;
+          from = frame.data.from + new TextEncoder().encode(frame.data.text).length;
+          onText(frame.data.text);
+        }
+      } catch {
+        if (signal.aborted) return;
+        await new Promise((resolve) => setTimeout(resolve, 2_000));
+      }
+    }
+  };
+}
+
+function RunLog({ id, attempt }: { id: string; attempt: number }) {
+  const words = useWords();
+  const source = useMemo(() => logOf(id), [id, attempt]);
+  return (
+    <Section title={words.runs.log}>
+      <Log source={source} label={words.runs.log} key={attempt} />
+    </Section>
+  );
+}
+
+function Attempts({ run: { attempts } }: { run: RunRecord }) {
+  const words = useWords();
+  const text = words.runs;
+  if (attempts.length < 2) return null;
+  return (
+    <Section title={text.attempts}>
+      <ul class="rows">
+        {attempts.map(({ attempt, state, started_at: started, error }) => (
+          <li key={attempt} class="row padded">
+            <span class="row-main">
+              <span class="row-title">
+                {attempt}. {text.attemptStates[state]}
+              </span>
+              {error !== undefined && <span class="row-detail">{error}</span>}
+            </span>
+            <Time at={started} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
