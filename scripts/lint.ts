@@ -9,6 +9,7 @@ const steps: [string, string[]][] = [
   [bin('biome'), ['format', '.']],
   [bin('tsc'), ['-p', '.']],
   [bin('tsc'), ['-p', 'apps/hub']],
+  [bin('tsc'), ['-p', 'apps/hub/tsconfig.worker.json']],
   [bin('oxlint'), ['--type-aware', '.']],
 ];
 let failed = false;

@@ -1,18 +1,19 @@
 /// <reference lib="webworker" />
+import { allowedPath, isAllowedAction } from '@svc/contract/actions';
+import { noteOf, type PushMessage } from './push.note.rules.ts';
+import { dropAct, keepAct, type WaitingAct, waitingActs } from './sw.acts.ts';
+import { wordsOfNotes } from './words/notes.ts';
+
 declare const self: ServiceWorkerGlobalScope;
 
 const cacheName = `svc-hub-${HUB_BUILD}`;
 const scope = new URL(self.registration.scope).pathname;
 const assets = HUB_SHELL.map((name) => `${scope}assets/${name}`);
 /** Answered by the server alone: signing in, documents in frames, and what browsers fetch by themselves. */
-const untouched = /^(?:login|callback|frame|sw\.js|manifest\.webmanifest|setup|push|t\/)/;
+const untouched = /^(?:login|callback|frame|sw\.js|manifest\.webmanifest|t\/)/;
 
 self.addEventListener('install', (event) => {
-  event.waitUntil(
-    caches.open(cacheName).then(async (cache) => {
-      await cache.addAll([scope, ...assets]);
-    }),
-  );
+  event.waitUntil(caches.open(cacheName).then(async (cache) => cache.addAll([scope, ...assets])));
 });
 
 self.addEventListener('activate', (event) => {
@@ -29,6 +30,7 @@ self.addEventListener('activate', (event) => {
 
 self.addEventListener('message', (event) => {
   if (event.data === 'take over') void self.skipWaiting();
+  if (event.data === 'send') event.waitUntil(sendWaiting());
 });
 
 self.addEventListener('fetch', (event) => {
@@ -41,11 +43,9 @@ self.addEventListener('fetch', (event) => {
   else if (rest.startsWith('assets/')) event.respondWith(asset(request));
 });
 
-/** The page from the network, which says what its headers are today; from the cache when there is none. */
+/** The page as it was kept with its headers; another build or other settings are another worker, which keeps it anew. */
 async function shell(request: Request): Promise<Response> {
-  const kept = await caches.match(scope, { cacheName });
-  if (kept) return kept;
-  return fetch(request);
+  return (await caches.match(scope, { cacheName })) ?? (await fetch(request));
 }
 
 async function asset(request: Request): Promise<Response> {
@@ -54,4 +54,109 @@ async function asset(request: Request): Promise<Response> {
   const answer = await fetch(request);
   if (answer.ok) await (await caches.open(cacheName)).put(request, answer.clone());
   return answer;
+}
+
+/** Each push shows something: a silent one costs the permission. */
+self.addEventListener('push', (event) => {
+  let message: PushMessage = {};
+  try {
+    message = event.data?.json() as PushMessage;
+  } catch {
+    // Shown as one without contents.
+  }
+  const { title, options } = noteOf(message, words());
+  event.waitUntil(self.registration.showNotification(title, options as NotificationOptions).then(sendWaiting));
+});
+
+self.addEventListener('notificationclick', (event) => {
+  const { notification, action } = event;
+  const { actions = [], navigate } = (notification.data ?? {}) as { actions?: unknown[]; navigate?: string };
+  const wanted = action === '' ? undefined : actions.find((one) => (one as { id?: unknown }).id === action);
+  if (wanted !== undefined && isAllowedAction(wanted)) event.waitUntil(act(notification, wanted as Wanted, navigate));
+  else {
+    notification.close();
+    event.waitUntil(open(navigate));
+  }
+});
+
+interface Wanted {
+  id: string;
+  method: string;
+  path: string;
+  body?: object;
+}
+
+/** Does what a button says, once: its key is that of the notification, so a second press does nothing twice. */
+async function act(
+  note: Notification,
+  { id, method, path, body }: Wanted,
+  navigate: string | undefined,
+): Promise<void> {
+  const { title, tag } = note;
+  const key = `${(note.data as { id?: string }).id ?? tag}-${id}`;
+  const waiting: WaitingAct = { key, title, tag, method, path, ...(body && { body }), at: Date.now() };
+  const status = await send(waiting).catch(() => undefined);
+  if (status === undefined) {
+    await keepAct(waiting);
+    await say(waiting, words().stored);
+    await syncOf(self.registration)
+      ?.register(syncTag)
+      .catch(() => {});
+  } else if (!(await tell(waiting, status))) {
+    // Signed out, or a fresh proof is wanted: the page asks for it.
+    note.close();
+    await open(navigate);
+  }
+}
+
+const syncTag = 'svc-acts';
+/** Chromium alone tells a worker that the network is back; elsewhere the next push or page does. */
+const syncOf = (registration: ServiceWorkerRegistration): { register(tag: string): Promise<void> } | undefined =>
+  (registration as { sync?: { register(tag: string): Promise<void> } }).sync;
+const words = () => wordsOfNotes(self.navigator.language);
+
+self.addEventListener('sync' as 'push', (event) => event.waitUntil(sendWaiting()));
+
+/** Sends what was pressed without a network, and says what came of it. */
+async function sendWaiting(): Promise<void> {
+  for (const waiting of await waitingActs(Date.now())) {
+    const status = await send(waiting).catch(() => undefined);
+    if (status === undefined) return;
+    await dropAct(waiting.key);
+    await tell(waiting, status);
+  }
+}
+
+async function send({ key, method, path, body }: WaitingAct): Promise<number> {
+  const { status } = await fetch(path, {
+    method,
+    credentials: 'same-origin',
+    headers: { 'x-svc-hub': '1', 'content-type': 'application/json', 'idempotency-key': key },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return status;
+}
+
+/** Says in the notification what the server answered; false when only the page can go on. */
+async function tell(waiting: WaitingAct, status: number): Promise<boolean> {
+  if (status < 300) await say(waiting, words().done);
+  else if (status === 409 || status === 404) await say(waiting, words().decided);
+  else return false;
+  return true;
+}
+
+async function say({ title, tag }: WaitingAct, body: string): Promise<void> {
+  await self.registration.showNotification(title, { body, tag, silent: true });
+}
+
+async function open(navigate: string | undefined): Promise<void> {
+  const url = new URL(navigate ?? scope, self.location.origin);
+  const isOurs = url.origin === self.location.origin && url.pathname.startsWith(scope);
+  const to = isOurs ? url.href : new URL(scope, self.location.origin).href;
+  const windows = await self.clients.matchAll({ type: 'window' });
+  const here = windows.find((one) => allowedPath(new URL(one.url).pathname, url.pathname)) ?? windows[0];
+  if (here) {
+    await here.focus();
+    if (here.url !== to) await here.navigate(to);
+  } else await self.clients.openWindow(to);
 }

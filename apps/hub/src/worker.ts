@@ -13,6 +13,9 @@ export function startWorker(): void {
   const trusted = policies?.createPolicy('svc-worker', { createScriptURL: () => url }).createScriptURL(url) ?? url;
   navigator.serviceWorker.register(trusted, { scope: `${hubPath}/` }).then(
     (registration) => {
+      const wake = (): void => registration.active?.postMessage('send');
+      wake();
+      addEventListener('online', wake);
       // A new build waits until nobody looks at the old one.
       document.addEventListener('visibilitychange', () => {
         if (document.visibilityState === 'hidden') registration.waiting?.postMessage('take over');

@@ -1,0 +1,42 @@
+import { isAllowedAction } from '@svc/contract/actions';
+
+/** What a push holds: a Declarative Web Push message, and what our worker needs beside it. */
+export interface PushMessage {
+  notification?: { title?: unknown; body?: unknown; navigate?: unknown; tag?: unknown };
+  svc?: { id?: unknown; type?: unknown; actions?: unknown };
+}
+
+/** Texts of notifications, which come without the page. */
+export interface NoteWords {
+  title: string;
+  actions: Record<string, string>;
+  done: string;
+  decided: string;
+  stored: string;
+}
+
+/** Browsers show two buttons at most. */
+const mostButtons = 2;
+/** Buttons that help where nobody sees the page; the others stand in the page alone. */
+const asButtons: readonly string[] = ['approve', 'skip', 'rerun', 'pause', 'resume', 'archive'];
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+
+/** A notification as the browser shows it. Acts that are not on the list have no button. */
+export function noteOf(
+  { notification = {}, svc = {} }: PushMessage,
+  words: NoteWords,
+): { title: string; options: object } {
+  const all = Array.isArray(svc.actions) ? (svc.actions as { id: string }[]).filter(isAllowedAction) : [];
+  const buttons = all.filter(({ id }) => asButtons.includes(id)).slice(0, mostButtons);
+  const [body, tag, navigate] = [notification.body, notification.tag, notification.navigate].map(textOf);
+  return {
+    title: textOf(notification.title) ?? words.title,
+    options: {
+      ...(body !== undefined && { body }),
+      ...(tag !== undefined && { tag, renotify: true }),
+      data: { id: textOf(svc.id), navigate, actions: all },
+      actions: buttons.map(({ id }) => ({ action: id, title: words.actions[id] ?? id })),
+    },
+  };
+}

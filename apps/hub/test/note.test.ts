@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { noteOf } from '../src/push.note.rules.ts';
+import { wordsOfNotes } from '../src/words/notes.ts';
+
+const words = wordsOfNotes('en-GB');
+const run = '15da3b35-656e-4b62-a470-5924b3131a96';
+const approve = {
+  id: 'approve',
+  method: 'POST',
+  path: `/v1/schedule-runs/${run}/decision`,
+  body: { decision: 'approve' },
+};
+const skip = { ...approve, id: 'skip', body: { decision: 'skip' } };
+const buttonsOf = (options: object): string[] =>
+  (options as { actions: { action: string }[] }).actions.map(({ action }) => action);
+
+test('a push has two buttons at most, of acts that are on the list', () => {
+  const archive = { id: 'archive', method: 'PATCH', path: `/v1/notifications/${run}`, body: { archived: true } };
+  const { title, options } = noteOf(
+    { notification: { title: 'Deploy', body: 'make', tag: run }, svc: { id: run, actions: [approve, skip, archive] } },
+    words,
+  );
+  assert.deepEqual([title, buttonsOf(options)], ['Deploy', ['approve', 'skip']]);
+});
+
+test('an act that is not on the list is no button, whatever the push holds', () => {
+  const hostile = [
+    { ...approve, path: '/v1/me' },
+    { ...approve, path: `https://evil.example/v1/schedule-runs/${run}/decision` },
+    { ...approve, method: 'DELETE' },
+    { ...approve, body: { decision: 'approve', more: true } },
+    { ...approve, id: 'anything' },
+    null,
+    'approve',
+  ];
+  assert.deepEqual(buttonsOf(noteOf({ svc: { actions: hostile } }, words).options), []);
+  assert.equal(noteOf({ notification: { title: 7 }, svc: { actions: 'x' } }, words).title, words.title);
+});
