@@ -1,0 +1,338 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { en } from '../../../../hub/src/words/en.ts';
+import { ro } from '../../../../hub/src/words/ro.ts';
+import { http, until } from '../../testing.ts';
+import { openPlatform, type Platform, password, person } from '../auth/auth.testing.ts';
+
+const chromiumPath = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** A folder for pictures of every page, to look at. */
+const pictures = process.env['SVC_TEST_PICTURES'];
+
+const sizes = { phone: { width: 390, height: 844 }, screen: { width: 1280, height: 800 } };
+const texts = { en, ro };
+type Locale = keyof typeof texts;
+
+describe('the hub in a browser', { skip: chromiumPath === '' && 'no chromium on this machine' }, () => {
+  let t: Platform;
+  let chrome: Browser;
+  let origin = '';
+
+  before(async () => {
+    t = await openPlatform();
+    origin = `http://localhost:${t.port}`;
+    chrome = await chromium.launch({
+      executablePath: chromiumPath,
+      args: ['--no-sandbox', '--disable-background-networking'],
+    });
+  });
+  after(async () => {
+    await chrome?.close();
+    await t?.[Symbol.asyncDispose]();
+  });
+
+  /** A new person who is signed in, with all that their browser asked for and was refused. */
+  const open = async (locale: Locale = 'en', size: keyof typeof sizes = 'phone', more: object = {}) => {
+    const context = await chrome.newContext({ locale, viewport: sizes[size], ...more });
+    const account = await person(t, `${origin}/auth`);
+    const foreign: string[] = [];
+    const refused: string[] = [];
+    context.on('request', (request) => {
+      const url = request.url();
+      if (!url.startsWith('data:') && !url.startsWith('blob:') && new URL(url).origin !== origin) foreign.push(url);
+    });
+    await context.exposeBinding('reportRefused', (_source, text: string) => void refused.push(text));
+    await context.addInitScript(() => {
+      const page = globalThis as any;
+      page.document.addEventListener('securitypolicyviolation', (event: any) =>
+        page.reportRefused(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`),
+      );
+    });
+    const tab = await context.newPage();
+    const errors: string[] = [];
+    tab.on('pageerror', (error) => errors.push(error.message));
+    await tab.goto(`${origin}/hub/`);
+    await tab.locator('input[type=email]').fill(account.email);
+    await tab.locator('input[type=password]').fill(password);
+    await tab.locator('button.primary').first().click();
+    const words = texts[locale];
+    await tab.getByRole('heading', { name: words.now.title, exact: true }).waitFor();
+    const make = async (path: string, body?: object, method = 'POST') =>
+      (await http(t.gateway.url, path, { key: account.key, method, ...(body && { body }) })).body;
+    return {
+      context,
+      tab,
+      account,
+      words,
+      make,
+      /** Nothing was refused, nothing failed, and nobody else was asked. */
+      check: () => assert.deepEqual([refused, errors, foreign], [[], [], []]),
+      [Symbol.asyncDispose]: () => context.close(),
+    };
+  };
+  type Opened = Awaited<ReturnType<typeof open>>;
+
+  const brokenMonitor = async ({ make }: Opened, name: string) => {
+    const made = await make('/v1/heartbeats', { name, period_s: 3600 });
+    const { pathname } = new URL(made.ping_url);
+    await http(t.gateway.url, pathname, { method: 'POST' });
+    await http(t.gateway.url, `${pathname}/fail`, { method: 'POST' });
+    return { id: made.id as string, pathname };
+  };
+  const waitingRun = async ({ make }: Opened, name = 'Deploy') => {
+    const { id } = await make('/v1/schedules', {
+      name,
+      kind: 'shell',
+      spec: { command: 'make deploy' },
+      trigger: { type: 'interval', every_s: 3600 },
+      policy: { approval: 'always' },
+    });
+    return (await make(`/v1/schedules/${id}/run`)).run_id as string;
+  };
+
+  for (const locale of ['en', 'ro'] as const)
+    for (const size of ['phone', 'screen'] as const)
+      test(`what is broken is seen without a tap, and mended with one (${locale}, ${size})`, async () => {
+        await using opened = await open(locale, size);
+        const { tab, words, make, check } = opened;
+        const { id } = await brokenMonitor(opened, 'Nightly backup');
+        const run = await waitingRun(opened);
+        // Nothing is reloaded: it comes by the stream.
+        await tab.getByRole('heading', { name: 'Nightly backup' }).waitFor();
+        await tab.getByRole('heading', { name: 'Deploy' }).waitFor();
+        await tab.getByRole('button', { name: words.actions.approve, exact: true }).click();
+        await tab.getByText(words.actions.done.approve, { exact: true }).waitFor();
+        assert.equal((await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state, 'pending');
+        await tab.locator('.card').getByRole('button', { name: words.actions.pause, exact: true }).click();
+        await tab.getByText(words.now.allWell).waitFor();
+        assert.equal((await make(`/v1/heartbeats/${id}`, undefined, 'GET')).status, 'paused');
+        check();
+      });
+
+  test('a monitor is made with a name and two taps, and its first ping is seen as it comes', async () => {
+    await using opened = await open();
+    const { tab, words, check } = opened;
+    await tab.getByRole('link', { name: words.monitors.new, exact: true }).click();
+    await tab.getByLabel(words.name, { exact: true }).fill('Photos');
+    await tab.getByRole('button', { name: words.monitors.createAndCopy }).click();
+    await tab.getByText(words.monitors.waiting).waitFor();
+    const address = (await tab.locator('.copy-text pre').first().textContent()) ?? '';
+    await http(t.gateway.url, new URL(address).pathname, { method: 'POST' });
+    await tab.getByText(words.monitors.firstPing).waitFor();
+    check();
+  });
+
+  test('what a form holds is there after a reload, and a login that ended asks for signing in over it', async () => {
+    await using opened = await open();
+    const { tab, words, account } = opened;
+    await tab.goto(`${origin}/hub/heartbeats/new`);
+    await tab.getByLabel(words.name, { exact: true }).fill('Half written');
+    await tab.reload();
+    assert.equal(await tab.getByLabel(words.name, { exact: true }).inputValue(), 'Half written');
+    const login = await tab.evaluate(
+      async () => ((await (await fetch('/hub/login')).json()) as any).login_id as string,
+    );
+    await tab.evaluate(async (id) => fetch(`/v1/me/logins/${id}`, { method: 'DELETE' }), login);
+    await tab.getByRole('button', { name: words.monitors.createAndCopy }).click();
+    await tab.getByRole('heading', { name: words.states.signedOut }).waitFor();
+    await tab.getByRole('dialog').getByRole('button', { name: words.signIn }).click();
+    await tab.waitForURL(/\/sign-in\//);
+    await tab.locator('input[type=email]').fill(account.email);
+    await tab.locator('input[type=password]').fill(password);
+    await tab.locator('button.primary').first().click();
+    await tab.waitForURL(`${origin}/hub/heartbeats/new`);
+    assert.equal(await tab.getByLabel(words.name, { exact: true }).inputValue(), 'Half written');
+  });
+
+  test('ten tabs share one stream; when its tab closes another one takes it, and all see what happens', async () => {
+    await using opened = await open();
+    const { context, account } = opened;
+    const tabs = [opened.tab];
+    for (let at = 0; at < 9; at += 1) {
+      const tab = await context.newPage();
+      await tab.goto(`${origin}/hub/`);
+      await tab.getByRole('heading', { name: en.now.title, exact: true }).waitFor();
+      tabs.push(tab);
+    }
+    const streams = () =>
+      t.gateway.kernel.streams.credentials().filter(({ accountId }) => accountId === account.id).length;
+    await until(() => Promise.resolve(streams() === 1));
+    await tabs.shift()?.close();
+    await brokenMonitor(opened, 'Shared');
+    for (const tab of tabs) await tab.getByRole('heading', { name: 'Shared' }).waitFor();
+    assert.equal(streams(), 1);
+  });
+
+  test('without a network a page that was open shows what it knew, and a press is sent once when it is back', async () => {
+    await using opened = await open();
+    const { tab, context, words, make } = opened;
+    const run = await waitingRun(opened, 'Offline');
+    await tab.getByRole('heading', { name: 'Offline' }).waitFor();
+    await tab.evaluate(async () => (navigator as any).serviceWorker.ready.then(() => undefined));
+    await until(async () => (await tab.evaluate(async () => (await (globalThis as any).caches.keys()).length)) > 0);
+    await context.setOffline(true);
+    await tab.reload();
+    await tab.getByRole('heading', { name: 'Offline' }).waitFor();
+    await tab.getByText(/Offline, as of/).waitFor();
+    await tab.getByRole('button', { name: words.actions.approve, exact: true }).click();
+    await tab.getByText(words.outbox.stored).waitFor();
+    assert.equal((await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state, 'awaiting_approval');
+    await context.setOffline(false);
+    await tab.getByText(words.outbox.sent).waitFor();
+    assert.equal((await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state, 'pending');
+  });
+
+  test('a push shows its buttons, and Approve arrives once, from our own origin, as the signed-in person', async () => {
+    await using opened = await open();
+    const { context, tab, make } = opened;
+    await context.grantPermissions(['notifications'], { origin });
+    const run = await waitingRun(opened);
+    const devtools = await context.newCDPSession(tab);
+    const registered = Promise.withResolvers<string>();
+    devtools.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+      const [own] = registrations;
+      if (own) registered.resolve(own.registrationId);
+    });
+    await devtools.send('ServiceWorker.enable');
+    await tab.evaluate(async () => (navigator as any).serviceWorker.ready.then(() => undefined));
+    const actions = (['approve', 'skip'] as const).map((id) => ({
+      id,
+      method: 'POST',
+      path: `/v1/schedule-runs/${run}/decision`,
+      body: { decision: id },
+    }));
+    const data = JSON.stringify({ notification: { title: 'Deploy', tag: run }, svc: { id: run, actions } });
+    await devtools.send('ServiceWorker.deliverPushMessage', { origin, registrationId: await registered.promise, data });
+    const [worker] = context.serviceWorkers();
+    assert.ok(worker);
+    const notesOf = () =>
+      worker.evaluate(async () => {
+        const notes = await (globalThis as any).registration.getNotifications();
+        return notes.map(({ title, body, actions: own }: any) => ({
+          title,
+          body,
+          ids: own.map((one: any) => one.action),
+        }));
+      });
+    await until(async () => (await notesOf()).length === 1);
+    assert.deepEqual((await notesOf())[0].ids, ['approve', 'skip']);
+    const press = () =>
+      worker.evaluate(async () => {
+        const scope = globalThis as any;
+        const [notification] = await scope.registration.getNotifications();
+        scope.dispatchEvent(new scope.NotificationEvent('notificationclick', { notification, action: 'approve' }));
+      });
+    await press();
+    await until(async () => (await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state === 'pending');
+    await until(async () => (await notesOf())[0]?.body === 'Done');
+  });
+
+  /** Every page, with something on it. */
+  const paths = [
+    '/',
+    '/notifications',
+    '/heartbeats',
+    '/heartbeats/new',
+    '/schedules',
+    '/schedules/new',
+    '/schedule-runs',
+    '/machines',
+    '/keys',
+    '/connections',
+    '/me',
+    '/nowhere',
+  ];
+  const checkLooks = async (tab: Page, name: string): Promise<void> => {
+    const over = await tab.evaluate(() => {
+      const page = globalThis as any;
+      return page.document.documentElement.scrollWidth - page.innerWidth;
+    });
+    assert.ok(over <= 0, `${name} scrolls sideways by ${over} px`);
+    // Playwright's own evaluation is not bound by the page's policy.
+    await tab.evaluate(axe);
+    const { violations } = (await tab.evaluate(() => (globalThis as any).axe.run())) as any;
+    const serious = violations.filter(
+      ({ impact }: { impact: string }) => impact === 'serious' || impact === 'critical',
+    );
+    assert.deepEqual(
+      serious.map(({ id, nodes }: any) => `${id}: ${nodes.map((node: any) => node.html).join(' ')}`),
+      [],
+      name,
+    );
+    if (pictures === undefined) return;
+    mkdirSync(pictures, { recursive: true });
+    await tab.screenshot({ path: join(pictures, `hub.${name.replaceAll('/', '_')}.png`), fullPage: true });
+  };
+
+  for (const [locale, size, colorScheme] of [
+    ['en', 'phone', 'light'],
+    ['ro', 'screen', 'dark'],
+  ] as const)
+    test(`every page is whole, reads aloud and does not scroll sideways (${locale}, ${size}, ${colorScheme})`, async () => {
+      await using opened = await open(locale, size, { colorScheme, reducedMotion: 'reduce' });
+      const { tab, check } = opened;
+      const { id } = await brokenMonitor(opened, '<img src=x onerror=alert(1)> \u202egnp.exe');
+      const run = await waitingRun(opened);
+      for (const path of [...paths, `/heartbeats/${id}`, `/schedule-runs/${run}`]) {
+        await tab.goto(`${origin}/hub${path}`);
+        await tab.locator('main h1').waitFor();
+        await tab.waitForFunction(() => (globalThis as any).document.querySelector('.loading') === null);
+        await checkLooks(tab, `${path}.${locale}.${size}`);
+      }
+      check();
+    });
+
+  test('at 320 px nothing scrolls sideways', async () => {
+    await using opened = await open('ro', 'phone', { viewport: { width: 320, height: 640 } });
+    await brokenMonitor(opened, 'Monitor cu un nume destul de lung cât să nu încapă pe un rând');
+    for (const path of paths) {
+      await opened.tab.goto(`${origin}/hub${path}`);
+      await opened.tab.locator('main h1').waitFor();
+      await opened.tab.waitForFunction(() => (globalThis as any).document.querySelector('.loading') === null);
+      await checkLooks(opened.tab, `${path}.320`);
+    }
+  });
+
+  test('who signs out leaves nothing of theirs in the browser', async () => {
+    await using opened = await open();
+    const { tab, context, words } = opened;
+    await brokenMonitor(opened, 'Canary monitor');
+    await tab.getByRole('heading', { name: 'Canary monitor' }).waitFor();
+    const other: Page = await (context as BrowserContext).newPage();
+    await other.goto(`${origin}/hub/heartbeats`);
+    await tab.goto(`${origin}/hub/me`);
+    await tab.getByRole('button', { name: words.signOut, exact: true }).first().click();
+    await tab.waitForURL(/\/auth\/sign-in\//);
+    await other.waitForURL(/\/auth\/sign-in\//);
+    const reader = await context.newPage();
+    await reader.goto(`${origin}/hub/manifest.webmanifest`);
+    const kept = await reader.evaluate(async () => {
+      const page = globalThis as any;
+      const names = (await page.indexedDB.databases()).map(({ name }: { name: string }) => name);
+      const rows = [];
+      for (const name of names) {
+        const database: any = await new Promise((resolve) => {
+          const request = page.indexedDB.open(name);
+          request.addEventListener('success', () => resolve(request.result));
+        });
+        for (const store of database.objectStoreNames) {
+          rows.push(
+            await new Promise((resolve) => {
+              const request = database.transaction(store).objectStore(store).getAll();
+              request.addEventListener('success', () => resolve(request.result));
+            }),
+          );
+        }
+        database.close();
+      }
+      return JSON.stringify([rows, { ...page.localStorage }, { ...page.sessionStorage }]);
+    });
+    assert.doesNotMatch(kept, /Canary/);
+  });
+});
