@@ -2,6 +2,7 @@ import { render } from 'preact';
 import { createQueries, restore } from './api/queries.ts';
 import { accountHere, Store } from './api/store.ts';
 import { App } from './app.tsx';
+import { showHiddenMarks } from './ui/marks.ts';
 import { applyTheme, themeHere } from './ui/theme.ts';
 import { startWorker } from './worker.ts';
 import { firstLocale, loadWords } from './words/words.tsx';
@@ -9,6 +10,7 @@ import './style/tokens.css';
 import './style/base.css';
 import './style/pages.css';
 
+showHiddenMarks();
 applyTheme(themeHere());
 const store = new Store();
 const client = createQueries(store);

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 import { en } from '../../../../hub/src/words/en.ts';
 import { ro } from '../../../../hub/src/words/ro.ts';
 import { http, until } from '../../testing.ts';
@@ -256,7 +256,7 @@ describe('the hub in a browser', { skip: chromiumPath === '' && 'no chromium on 
     assert.ok(over <= 0, `${name} scrolls sideways by ${over} px`);
     // Playwright's own evaluation is not bound by the page's policy.
     await tab.evaluate(axe);
-    const { violations } = (await tab.evaluate(() => (globalThis as any).axe.run())) as any;
+    const { violations }: any = await tab.evaluate(() => (globalThis as any).axe.run());
     const serious = violations.filter(
       ({ impact }: { impact: string }) => impact === 'serious' || impact === 'critical',
     );
@@ -285,6 +285,10 @@ describe('the hub in a browser', { skip: chromiumPath === '' && 'no chromium on 
         await tab.waitForFunction(() => (globalThis as any).document.querySelector('.loading') === null);
         await checkLooks(tab, `${path}.${locale}.${size}`);
       }
+      // A mark that turns the direction of what follows is seen, wherever it stands.
+      await tab.goto(`${origin}/hub/heartbeats`);
+      await tab.getByText('[U+202E]gnp.exe').first().waitFor();
+      assert.equal(await tab.getByText('\u202e').count(), 0);
       check();
     });
 
@@ -304,7 +308,7 @@ describe('the hub in a browser', { skip: chromiumPath === '' && 'no chromium on 
     const { tab, context, words } = opened;
     await brokenMonitor(opened, 'Canary monitor');
     await tab.getByRole('heading', { name: 'Canary monitor' }).waitFor();
-    const other: Page = await (context as BrowserContext).newPage();
+    const other = await context.newPage();
     await other.goto(`${origin}/hub/heartbeats`);
     await tab.goto(`${origin}/hub/me`);
     await tab.getByRole('button', { name: words.signOut, exact: true }).first().click();
