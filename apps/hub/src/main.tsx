@@ -9,6 +9,7 @@ import { firstLocale, loadWords } from './words/words.tsx';
 import './style/tokens.css';
 import './style/base.css';
 import './style/pages.css';
+import './style/work.css';
 
 showHiddenMarks();
 applyTheme(themeHere());

@@ -38,6 +38,7 @@ export const pages: PageRoute[] = [
   { path: '/machines/:id', load: async () => (await import('./pages/machines/Machine.tsx')).Machine },
   { path: '/keys', load: async () => (await import('./pages/keys/Keys.tsx')).Keys },
   { path: '/connections', load: async () => (await import('./pages/connections/ConnectedApps.tsx')).ConnectedApps },
+  { path: '/system', load: async () => (await import('./pages/system/System.tsx')).System },
   { path: '/me', load: async () => (await import('./pages/me/Account.tsx')).Account },
 ];
 
@@ -51,4 +52,5 @@ export const menu: NavEntry[] = [
   { name: 'keys', to: '/keys', icon: 'keys' },
   { name: 'connections', to: '/connections', icon: 'connections' },
   { name: 'me', to: '/me', icon: 'account', goKey: 'u' },
+  { name: 'system', to: '/system', icon: 'system', isForOperator: true },
 ];

@@ -2,12 +2,14 @@ import { countEn as count } from './plural.ts';
 import { accountEn } from './en.account.ts';
 import { pagesEn } from './en.pages.ts';
 import { runsEn } from './en.runs.ts';
+import { workEn } from './en.work.ts';
 
 /** Every text of the hub in English: what other languages have to say too. */
 export const en = {
   ...pagesEn,
   ...runsEn,
   ...accountEn,
+  ...workEn,
   brand: 'svc',
   close: 'Close',
   cancel: 'Cancel',

@@ -2,6 +2,7 @@ import { countRo as count } from './plural.ts';
 import { accountRo } from './ro.account.ts';
 import { pagesRo } from './ro.pages.ts';
 import { runsRo } from './ro.runs.ts';
+import { workRo } from './ro.work.ts';
 import type { Words } from './en.ts';
 
 /** Every text of the hub in Romanian. */
@@ -9,6 +10,7 @@ export const ro: Words = {
   ...pagesRo,
   ...runsRo,
   ...accountRo,
+  ...workRo,
   brand: 'svc',
   close: 'Închide',
   cancel: 'Renunță',
