@@ -38,6 +38,8 @@ export const pages: PageRoute[] = [
   { path: '/machines/:id', load: async () => (await import('./pages/machines/Machine.tsx')).Machine },
   { path: '/keys', load: async () => (await import('./pages/keys/Keys.tsx')).Keys },
   { path: '/connections', load: async () => (await import('./pages/connections/ConnectedApps.tsx')).ConnectedApps },
+  { path: '/sandboxes', load: async () => (await import('./pages/sandboxes/Sandboxes.tsx')).Sandboxes },
+  { path: '/sandboxes/:id', load: async () => (await import('./pages/sandboxes/Sandbox.tsx')).Sandbox },
   { path: '/system', load: async () => (await import('./pages/system/System.tsx')).System },
   { path: '/me', load: async () => (await import('./pages/me/Account.tsx')).Account },
 ];
@@ -49,6 +51,7 @@ export const menu: NavEntry[] = [
   { name: 'heartbeats', to: '/heartbeats', icon: 'monitors', feature: 'heartbeats', goKey: 'm' },
   { name: 'schedules', to: '/schedules', icon: 'schedules', feature: 'schedules', goKey: 's' },
   { name: 'machines', to: '/machines', icon: 'machines', feature: 'hosts', goKey: 'h' },
+  { name: 'sandboxes', to: '/sandboxes', icon: 'sandboxes', feature: 'sandboxes', goKey: 'b' },
   { name: 'keys', to: '/keys', icon: 'keys' },
   { name: 'connections', to: '/connections', icon: 'connections' },
   { name: 'me', to: '/me', icon: 'account', goKey: 'u' },
