@@ -28,7 +28,7 @@ class Phone {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       if (value === '') this.cookies.delete(name);
       else this.cookies.set(name, value);
-      assert.match(line, /HttpOnly; Secure|httponly/i);
+      assert.match(line, /HttpOnly; Secure|httponly|svc_account=/i);
     }
     const text = await answer.text();
     const to = answer.headers.get('location') ?? /content="0;url=([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
