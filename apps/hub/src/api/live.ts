@@ -22,7 +22,7 @@ interface LiveListener {
   onSignedOut(): void;
 }
 
-/** Tells the other tabs that this browser is signed out. */
+/** Tells all tabs, this one too, that this browser is signed out. */
 export function tellSignedOut(): void {
   const channel = new BroadcastChannel(channelName);
   channel.postMessage({ kind: 'signed-out' } satisfies Word);

@@ -42,8 +42,9 @@ export class Store {
     return rows.filter((row) => !gone.includes(row));
   }
 
-  /** Keeps an answer, unless it is too large to be read at a start. */
+  /** Keeps an answer, unless it is too large to be read at a start, or its person signed out meanwhile. */
   async keep(row: Kept): Promise<void> {
+    if (accountHere() === undefined) return;
     if (JSON.stringify(row.data)?.length > mostBytes) return;
     await this.#ask('records', 'readwrite', (store) => store.put(row));
   }

@@ -8,12 +8,10 @@ const hidden = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\
  * another text of what stands behind it. Call it once, before the first page is drawn.
  */
 export function showHiddenMarks(): void {
-  const before = options.vnode;
   options.vnode = (node) => {
     const text: unknown = node.props;
     if (node.type === null && typeof text === 'string' && text.search(hidden) >= 0)
       (node as { props: unknown }).props = visible(text);
-    before?.(node);
   };
 }
 

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { api, hubPath, signOut } from '../../api/client.ts';
+import { api, signOut } from '../../api/client.ts';
 import { fieldProblems } from '../../api/errors.ts';
 import { tellSignedOut } from '../../api/live.ts';
 import { type Me, useMe } from '../../api/me.ts';
@@ -25,7 +25,6 @@ export function Account() {
     await acts.forget();
     await signOut();
     tellSignedOut();
-    location.assign(`${hubPath}/`);
   };
   return (
     <Page
@@ -169,7 +168,6 @@ function Leave({ me }: { me: Me }) {
           onDelete={async () => {
             if (await acts.run(async () => api.me.remove())) {
               tellSignedOut();
-              location.assign(`${hubPath}/`);
             }
           }}
         />
