@@ -15,6 +15,7 @@ import { Answered, Empty } from '../../ui/State.tsx';
 import { Status } from '../../ui/Status.tsx';
 import { Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
+import { useFollowed } from './followed.ts';
 import { isWriting, joined, type SessionEntry, type SessionRecord, titleOf } from './sessions.ts';
 
 const pageSize = 200;
@@ -68,13 +69,17 @@ function Events({ session }: { session: SessionRecord }) {
   useEffect(() => {
     if (hasMore && !isLoadingMore) answer.more();
   }, [hasMore, isLoadingMore]);
+  const { data } = answer;
+  const newest = data && !hasMore ? (data.at(-1)?.seq ?? start) : undefined;
+  const live = useFollowed(id, newest);
+  const shown = data && joined([...data, ...live.filter((event) => event.seq > (data.at(-1)?.seq ?? start))]);
   return (
     <Section
       title={text.log}
       acts={start > 0 && <Button onPress={() => setStart(Math.max(0, start - pageSize))}>{text.earlier}</Button>}
     >
       <Rows
-        answer={{ ...answer, data: answer.data && joined(answer.data).map((one) => ({ ...one, id: String(one.seq) })) }}
+        answer={{ ...answer, data: shown?.map((one) => ({ ...one, id: String(one.seq) })) }}
         label={text.log}
         row={(event) => <EventRow event={event} />}
         empty={<Empty>{text.emptyLog}</Empty>}
