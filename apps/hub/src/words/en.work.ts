@@ -91,7 +91,7 @@ export const workEn = {
     stop: 'Stop listening',
     exit: (code: string, time: string) => `exit code ${code}, ${time}`,
     timedOut: 'It took too long and was ended.',
-    cut: 'The beginning is cut.',
+    cut: 'A part of it is cut.',
     files: 'Files',
     noFiles: 'Nothing is in this folder.',
     download: 'Download',

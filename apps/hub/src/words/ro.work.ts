@@ -92,7 +92,7 @@ export const workRo: typeof workEn = {
     stop: 'Nu mai asculta',
     exit: (code, time) => `cod de ieșire ${code}, ${time}`,
     timedOut: 'A durat prea mult și a fost oprită.',
-    cut: 'Începutul este tăiat.',
+    cut: 'O parte este tăiată.',
     files: 'Fișiere',
     noFiles: 'Nu este nimic în acest dosar.',
     download: 'Descarcă',
