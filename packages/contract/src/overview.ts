@@ -36,12 +36,13 @@ export const overviewParts = [
   'heartbeats',
   'scheduler',
   'schedules',
-  'hosts',
+  'machines',
   'sandboxes',
   'notifications',
   'transcripts',
   'environments',
   'prompts',
+  'sessions',
 ] as const;
 
 const counts = z.object({
@@ -50,10 +51,7 @@ const counts = z.object({
     .optional()
     .describe('Monitors by status'),
   runs: z.object({ awaiting_approval: z.int(), running: z.int(), failed_24h: z.int() }).optional(),
-  machines: z
-    .object({ online: z.int(), away: z.int() })
-    .optional()
-    .describe('Machines that take commands or scheduled runs'),
+  machines: z.object({ online: z.int(), away: z.int() }).optional().describe('Those of `GET /v1/machines`'),
   sandboxes: z.object({ running: z.int(), paused: z.int() }).optional(),
   notifications: z.object({ unread: z.int() }).optional(),
   transcripts: z.object({ processing: z.int(), failed: z.int() }).optional(),

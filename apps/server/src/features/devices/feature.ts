@@ -3,10 +3,9 @@ import type { Feature } from '../../kernel/feature.ts';
 import type { DeviceHooks } from './devices.forget.ts';
 import { get } from './get.ts';
 import { list } from './list.ts';
-import { devicesOverview } from './devices.summary.ts';
 import { remove } from './remove.ts';
 
 /** Devices of an account, registered by use. */
 export function devicesFeature(hooks: DeviceHooks): Feature {
-  return { ...devicesManifest, operations: { list, get, remove: remove(hooks) }, overview: devicesOverview };
+  return { ...devicesManifest, operations: { list, get, remove: remove(hooks) } };
 }

@@ -111,3 +111,23 @@ export async function listWaiting(db: Db, accountId: string, deviceId: string, p
     where h.account_id = ${accountId} and h.device_id = ${deviceId}
       ${pageEnd(db, page, { at: db`w.created_at`, id: db`w.id` })}`;
 }
+
+/** Machines of an account that are there, and that are away. */
+export async function countMachines(db: Db, time: Time, accountId: string): Promise<{ online: number; away: number }> {
+  const [row] = await db<{ online: number; away: number }[]>`
+    select (count(*) filter (where online))::int as online, (count(*) filter (where not online))::int as away
+    from (select ${isOnline(db, time)} as online ${machines(db)} where d.account_id = ${accountId} and ${isMachine(db)}) m`;
+  return row ?? { online: 0, away: 0 };
+}
+
+/** Machines of an account whose name holds a text of LIKE, those that match another one first. */
+export async function findMachines(
+  db: Db,
+  accountId: string,
+  { pattern, prefix, most }: { pattern: string; prefix: string; most: number },
+): Promise<{ id: string; title: string }[]> {
+  return db<{ id: string; title: string }[]>`
+    select d.id, coalesce(h.name, d.name) as title ${machines(db)}
+    where d.account_id = ${accountId} and ${isMachine(db)} and coalesce(h.name, d.name) ilike ${pattern}
+    order by (coalesce(h.name, d.name) ilike ${prefix}) desc, title, d.id limit ${most}`;
+}

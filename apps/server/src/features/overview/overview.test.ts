@@ -94,6 +94,20 @@ describe('overview', () => {
     assert.deepEqual(await find('q=backup&limit=1'), ['Backup of mail']);
   });
 
+  test('counts and finds the machines of the list, and no device that is none', async () => {
+    const { key } = await createAccount(gateway);
+    const host = crypto.randomUUID();
+    const named = (id: string, name: string) => ({ 'x-svc-device': id, 'x-svc-device-name': name });
+    await http(gateway.url, '/v1/keys', { key, headers: named(crypto.randomUUID(), 'Laptop phone') });
+    await http(gateway.url, '/v1/scheduler/claim', { key, headers: named(host, 'Laptop'), body: { wait_s: 0 } });
+    assert.deepEqual((await overview(key)).counts.machines, { online: 1, away: 0 });
+    const { results } = (await http(gateway.url, '/v1/overview/find?q=laptop&kinds=machine', { key })).body;
+    assert.deepEqual(
+      results.map(({ id, href }: { id: string; href: string }) => [id, href]),
+      [[host, `/machines/${host}`]],
+    );
+  });
+
   test('of one account nothing is told to another', async () => {
     const [mine, theirs] = [await createAccount(gateway), await createAccount(gateway)];
     const { path } = await monitor(theirs.key, 'Theirs');

@@ -52,9 +52,3 @@ export const listLatest = statement<{
 }>(`
   select id, schedule_id, name, state, coalesce(finished_at, started_at, created_at) as at
   from scheduler.runs where account_id = $1 order by ordinal desc limit $2`);
-
-/** Machines of an account that take runs: how many were seen since an instant, and how many not. */
-export const countMachines = statement<{ online: number; away: number }>(`
-  select (count(*) filter (where last_seen > $2::timestamptz))::int as online,
-    (count(*) filter (where last_seen <= $2::timestamptz))::int as away
-  from scheduler.hosts where account_id = $1`);

@@ -1,22 +1,19 @@
 import { contract } from '@svc/contract';
 import { plus } from '../../../kernel/db/instant.ts';
 import type { OverviewPart, Summary } from '../../../kernel/feature.ts';
-import { countMachines, countRuns, listAwaiting, listFailed, listLatest } from './summary.sql.ts';
+import { countRuns, listAwaiting, listFailed, listLatest } from './summary.sql.ts';
 
 const failedWithinMs = 86_400_000;
-/** As `online` of a machine. */
-const onlineWithinMs = 45_000;
 const most = 50;
 const mostRecent = 10;
 
-/** Runs and the machines that take them, on the first page. */
+/** Runs on the first page. */
 export const schedulerOverview: OverviewPart = {
   rights: contract.scheduler.runs,
   async summary(db, accountId, now): Promise<Summary> {
     const dayAgo = plus(now, -failedWithinMs).iso;
-    const [[runs], [machines], awaiting, failed, recent] = await Promise.all([
+    const [[runs], awaiting, failed, recent] = await Promise.all([
       countRuns(db, accountId, dayAgo),
-      countMachines(db, accountId, plus(now, -onlineWithinMs).iso),
       listAwaiting(db, accountId, most),
       listFailed(db, accountId, dayAgo, most),
       listLatest(db, accountId, mostRecent),
@@ -24,7 +21,6 @@ export const schedulerOverview: OverviewPart = {
     return {
       counts: {
         runs: { awaiting_approval: runs?.awaiting ?? 0, running: runs?.running ?? 0, failed_24h: runs?.failed ?? 0 },
-        machines: { online: machines?.online ?? 0, away: machines?.away ?? 0 },
       },
       attention: [
         ...awaiting.map(({ id, name, command, since }) => ({
