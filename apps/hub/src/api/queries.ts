@@ -122,20 +122,41 @@ export function useRows<T>(
  * filtered or sorted by the server is read anew when something new comes: where it stands there only the server knows.
  */
 export function applyChange(client: QueryClient, { topic, op, id, record }: Change): void {
-  for (const joined of joins[topic] ?? []) void client.invalidateQueries({ queryKey: [joined] });
+  for (const joined of joins[topic] ?? []) readSoon(client, [joined]);
   for (const query of client.getQueryCache().findAll({ queryKey: [topic] })) {
     const { queryKey: key } = query;
     const before: unknown = query.state.data;
-    if (key.at(-1) === 'rows' && before !== undefined) {
+    // Of one record: its page, and what stands below it. Of another one it tells nothing.
+    if (typeof key[1] === 'string' && recordId.test(key[1])) {
+      if (key[1] !== id) continue;
+      if (key.length === 2 && record !== undefined && before !== undefined)
+        client.setQueryData(key, { ...before, ...record });
+      // A change tells a part of some records, and never what goes: that a run waits for nothing any more.
+      readSoon(client, key);
+    } else if (key.at(-1) === 'rows' && before !== undefined) {
       const after = changedPages(before as Pages, { op, id, record });
-      if (after === undefined) void client.invalidateQueries({ queryKey: key });
+      if (after === undefined) readSoon(client, key);
       else if (after !== before) client.setQueryData(key, after);
-    } else if (key[1] !== id || op === 'deleted' || record === undefined || key.length > 2) {
-      if (key[1] === id) void client.invalidateQueries({ queryKey: key });
-    } else if (before !== undefined && typeof before === 'object') {
-      client.setQueryData(key, { ...before, ...record });
-    }
+    } else readSoon(client, key);
   }
+}
+
+const recordId = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+/** A busy account changes many times a second: an answer is read anew at most once in this time. */
+const readEveryMs = 1_000;
+const waiting = new WeakMap<QueryClient, Set<string>>();
+
+/** Reads an answer anew a moment later, once for all changes until then. */
+function readSoon(client: QueryClient, key: QueryKey): void {
+  const keys = waiting.get(client) ?? new Set();
+  waiting.set(client, keys);
+  const name = JSON.stringify(key);
+  if (keys.has(name)) return;
+  keys.add(name);
+  setTimeout(() => {
+    keys.delete(name);
+    void client.invalidateQueries({ queryKey: key });
+  }, readEveryMs);
 }
 
 /** Answers that are put together of several features, by the topics whose changes show in them. */

@@ -69,7 +69,7 @@ function RunRow({ run }: { run: ListedRun }) {
         <RunState state={state} />
         <span class="row-main">
           <span class="row-detail">
-            {error ?? (waits === undefined ? '' : words.runs.waits[waits])}
+            {error ?? (waits === undefined || state !== 'pending' ? '' : words.runs.waits[waits])}
             {took !== undefined && words.monitors.took(duration(took))}
           </span>
         </span>

@@ -233,6 +233,26 @@ describe('the hub in a browser', { skip: chromiumPath === '' && 'no chromium on 
     await until(async () => (await notesOf())[0]?.body === 'Done');
   });
 
+  test('an open page of a run or a monitor follows it to its end, all of it', async () => {
+    await using opened = await open();
+    const { tab, words, make, check } = opened;
+    const run = await waitingRun(opened);
+    await tab.goto(`${origin}/hub/schedule-runs/${run}`);
+    await tab.getByText(words.runs.states.awaiting_approval).waitFor();
+    await make(`/v1/schedule-runs/${run}/decision`, { decision: 'approve' });
+    await tab.getByText(words.runs.waits.no_host).waitFor();
+    await make(`/v1/schedule-runs/${run}/cancel`);
+    await tab.getByRole('button', { name: words.actions.rerun, exact: true }).waitFor();
+    assert.equal(await tab.getByText(words.runs.waits.no_host).count(), 0);
+    const { id, pathname } = await brokenMonitor(opened, 'Followed');
+    await tab.goto(`${origin}/hub/heartbeats/${id}`);
+    await tab.getByText(words.monitors.kinds.fail, { exact: true }).waitFor();
+    await http(t.gateway.url, `${pathname}/0`, { method: 'POST', raw: 'all 7 files' });
+    await tab.getByText('all 7 files').first().waitFor();
+    await tab.locator('.facts').getByText(words.monitors.statuses.up, { exact: true }).waitFor();
+    check();
+  });
+
   /** Every page, with something on it. */
   const paths = [
     '/',
