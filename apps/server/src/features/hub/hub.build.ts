@@ -14,6 +14,8 @@ type Progress = { built: BuiltHub } | { failure: string };
 
 const program = fileURLToPath(import.meta.resolve('@svc/hub/build'));
 const buildMs = 120_000;
+/** A build that failed is not tried again before. */
+const againMs = 30_000;
 /** After the start: what builds must not be in the way of what starts. */
 const patienceMs = 1_500;
 
@@ -31,12 +33,12 @@ export class HubFiles {
     return this.#kernel.clock.after(patienceMs, () => void this.find());
   }
 
-  /** The build, or why there is none. A failure is tried again when it is asked for once more. */
+  /** The build, or why there is none. What failed is tried again later: strangers ask for pages too. */
   async find(): Promise<Progress> {
-    this.#progress ??= this.#make();
-    const progress = await this.#progress;
-    if ('failure' in progress) this.#progress = undefined;
-    return progress;
+    return (this.#progress ??= this.#make().then((progress) => {
+      if ('failure' in progress) this.#kernel.clock.after(againMs, () => (this.#progress = undefined));
+      return progress;
+    }));
   }
 
   /** The same, or undefined when it takes longer than `mostMs`. */
