@@ -81,7 +81,7 @@ function Facts({ run }: { run: RunRecord }) {
     <div class="stack">
       <p class="facts">
         <RunState state={state} />
-        {waits !== undefined && <span>{text.waits[waits]}</span>}
+        {waits !== undefined && state === 'pending' && <span>{text.waits[waits]}</span>}
         {code !== undefined && <span>{words.monitors.exitCode(code)}</span>}
         {started !== undefined && finished !== undefined && (
           <span>{words.monitors.took(duration(Date.parse(finished) - Date.parse(started)))}</span>
