@@ -11,6 +11,7 @@ const onNode: readonly (keyof Contract)[] = ['sandboxes', 'artifacts'];
 export const notSent: Readonly<Record<string, string>> = {
   'realtime.connect': 'a WebSocket; clients of it speak to it in realtime.test.ts',
   'relay.serve': 'a WebSocket of daemons; they speak to it in relay.test.ts',
+  'sandboxes.terminal': 'a WebSocket; clients speak to it in sandboxes.terminal.test.ts',
   'relay.attach': 'a WebSocket; clients speak to it in relay.test.ts',
   'relay.join': 'a WebSocket between relays; they speak to it in relay.test.ts',
   'keys.connect': 'takes the access token of an app; tests of the identity provider get one',

@@ -4,22 +4,14 @@ import type { ErrorKind } from './errors.ts';
 import { epochMs, text, uuid } from './fields.ts';
 import { linuxUsername } from './relay.users.ts';
 import { json, route, socket } from './route.ts';
+import { digits, terminalWindow } from './terminal.ts';
 
 const byId = z.object({ id: uuid });
-/** A number that a query carries as its digits. */
-const digits = (most: number, means: string) =>
-  z
-    .string()
-    .regex(/^[1-9]\d{0,4}$/, 'must be a whole number from 1 on')
-    .transform(Number)
-    .pipe(z.int().min(1).max(most))
-    .describe(means) as unknown as z.ZodType<number, number>;
 /** What a client asks for on the machine. */
 const wanted = {
   kind: z.enum(['port', 'terminal']),
   port: digits(65_535, 'Needed for `port`').optional(),
-  cols: digits(1_000, 'Of a terminal; default 80').default(80),
-  rows: digits(1_000, 'Of a terminal; default 24').default(24),
+  ...terminalWindow,
 };
 /** A port is needed where a port is wanted. */
 const withPort = <S extends z.ZodObject<typeof wanted>>(query: S): S =>

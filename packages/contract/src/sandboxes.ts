@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { afterCursor, feedCursor, limit, nextCursor, numberCursor, ready, text, uuid } from './fields.ts';
-import { events, json, route } from './route.ts';
+import { events, json, route, socket } from './route.ts';
 import { sandboxFiles } from './sandboxes.files.ts';
 import {
   artifact,
@@ -25,6 +25,7 @@ import {
   timeoutSeconds,
   ttlSeconds,
 } from './sandboxes.shapes.ts';
+import { terminalWindow } from './terminal.ts';
 
 const params = z.object({ id: uuid });
 const onRunning = ['sandbox_not_running', 'sandbox_busy', 'sandbox_capacity'] as const;
@@ -140,6 +141,19 @@ export const sandboxes = {
     idempotent: true,
     params,
     answers: json(sandbox),
+  }),
+  // Not in the documents.
+  terminal: route({
+    ...onSandboxes,
+    method: 'GET',
+    path: '/v1/sandboxes/{id}/terminal',
+    summary: 'A login shell in it, over a WebSocket',
+    scopes: ['sandboxes'],
+    metered: true,
+    params,
+    query: z.object(terminalWindow),
+    answers: socket(),
+    errors: [...onRunning, 'insufficient_balance', 'sandbox_daily_limit'],
   }),
   exec: route({
     ...onSandboxes,

@@ -1,5 +1,20 @@
 import { z } from 'zod';
 
+/** A number that a query carries as its digits. */
+export const digits = (most: number, means: string) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,4}$/, 'must be a whole number from 1 on')
+    .transform(Number)
+    .pipe(z.int().min(1).max(most))
+    .describe(means) as unknown as z.ZodType<number, number>;
+
+/** Size of its window, in the query of a request that opens a terminal. */
+export const terminalWindow = {
+  cols: digits(1_000, 'Of a terminal; default 80').default(80),
+  rows: digits(1_000, 'Of a terminal; default 24').default(24),
+};
+
 /** Columns or rows of a terminal. */
 const cells = z.int().min(1).max(1_000);
 

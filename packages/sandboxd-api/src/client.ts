@@ -26,6 +26,7 @@ import type {
   SandboxState,
   Scanned,
   Template,
+  TerminalSize,
   WrittenFile,
 } from './shapes.ts';
 
@@ -127,11 +128,14 @@ export class NodeClient {
   }
 
   /** A connection to a port on loopback inside. */
-  async connect(id: string, port: number): Promise<Duplex> {
-    const request = this.#request(of(id, `ports/${port}`), {
-      headers: { connection: 'upgrade', upgrade: 'tcp' },
-      agent: false,
-    });
+  connect = (id: string, port: number): Promise<Duplex> => this.#upgrade(of(id, `ports/${port}`));
+
+  /** A login shell on a terminal inside: frames of `@svc/tunnel` both ways (`apps/sandboxd/README.md`). */
+  terminal = (id: string, { cols, rows }: TerminalSize): Promise<Duplex> =>
+    this.#upgrade(`${of(id, 'terminal')}?${query({ cols: String(cols), rows: String(rows) })}`);
+
+  async #upgrade(path: string): Promise<Duplex> {
+    const request = this.#request(path, { headers: { connection: 'upgrade', upgrade: 'tcp' }, agent: false });
     request.setTimeout(connectMs, () => request.destroy(new Error('no answer in time')));
     request.end();
     const refused = once(request, 'response').then(async ([response]: unknown[]) => {

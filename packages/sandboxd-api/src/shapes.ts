@@ -103,6 +103,13 @@ export type FileEntry = z.infer<typeof fileEntry>;
 /** Answer of `PUT …/files`. */
 export type WrittenFile = OutputFile;
 
+/** `GET …/terminal`: columns and rows of its window. */
+export const terminalSize = z.object({
+  cols: z.coerce.number().int().min(1).max(1_000),
+  rows: z.coerce.number().int().min(1).max(1_000),
+});
+export type TerminalSize = z.infer<typeof terminalSize>;
+
 /** `POST …/pause`. `files_only`: memory and processes are given up. */
 export const pauseRequest = z.object({ files_only: z.boolean().default(false) });
 /** Answer of `POST …/pause`: whether memory and processes are in the snapshot, and what it takes with the workspace. */

@@ -17,6 +17,7 @@ from kernels import Kernels  # noqa: E402
 from mux import READ, Loop, Mux, Owner  # noqa: E402
 from names import Names  # noqa: E402
 from start import Start  # noqa: E402
+from terminal import Terminal  # noqa: E402
 from tunnel import Port, Proxy  # noqa: E402
 from watch import Watch  # noqa: E402
 
@@ -136,6 +137,8 @@ class Agent:
             self.kernels.run(channel, payload)
         elif kind == 'port':
             Port(self.loop, channel, payload['port'])
+        elif kind == 'terminal':
+            Terminal(self, channel, payload)
         elif kind == 'reset':
             self.kernels.reset()
             channel.close({})

@@ -1,9 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { terminalSize } from '@svc/sandboxd-api';
 import { ZodError } from 'zod';
 import { NodeError } from '../error.ts';
 import type { SandboxNode } from '../sandboxes/index.ts';
 import { openPort } from '../sandboxes/ports.ts';
+import { openTerminal } from '../sandboxes/terminals.ts';
 import { imageRoutes, nodeRoutes } from './node.ts';
 import { type Call, matchOf, type Route } from './route.ts';
 import { sandboxRoutes } from './sandboxes.ts';
@@ -58,16 +60,23 @@ async function answer(
   }
 }
 
-/** `GET …/ports/{port}` with `Upgrade: tcp`. */
+/** What an upgrade asks for; throws `not_found` and `bad_request`. */
+function opened({ context }: SandboxNode, request: IncomingMessage): Promise<Duplex> {
+  const url = new URL(request.url ?? '', 'http://sandboxd');
+  const [, id = '', what, number] =
+    /^\/v1\/sandboxes\/([0-9a-f-]{36})\/(terminal|ports\/(\d{1,5}))$/.exec(url.pathname) ?? [];
+  if (what === undefined || request.headers.upgrade !== 'tcp') throw new NodeError('not_found', 'no such route');
+  if (what === 'terminal') return openTerminal(context, id, terminalSize.parse(Object.fromEntries(url.searchParams)));
+  const port = Number(number);
+  // 8080 is the agent's own door to the outside.
+  if (port < 1024 || port > 65_535 || port === 8080) throw new NodeError('bad_request', 'port 1024 to 65535, not 8080');
+  return openPort(context, id, port);
+}
+
+/** `GET …/ports/{port}` and `GET …/terminal` with `Upgrade: tcp`. */
 async function upgrade(node: SandboxNode, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
   try {
-    const found = /^\/v1\/sandboxes\/([0-9a-f-]{36})\/ports\/(\d{1,5})$/.exec(request.url ?? '');
-    if (!found || request.headers.upgrade !== 'tcp') throw new NodeError('not_found', 'no such route');
-    const port = Number(found[2]);
-    // 8080 is the agent's own door to the outside.
-    if (port < 1024 || port > 65_535 || port === 8080)
-      throw new NodeError('bad_request', 'port 1024 to 65535, not 8080');
-    const inside = await openPort(node.context, found[1] as string, port);
+    const inside = await opened(node, request);
     if (socket.destroyed) return void inside.destroy();
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n');
     if (head.length > 0) inside.write(head);

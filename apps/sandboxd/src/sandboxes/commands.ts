@@ -71,7 +71,7 @@ export const tooLarge = ({ workspaces: { most } }: Context): NodeError =>
   );
 
 /** Calls `full` once a workspace grew over its limits, where no file system stops it; answers how to end the watch. */
-function watchWorkspace(workspaces: Workspaces, instance: string, full: () => void): () => void {
+export function watchWorkspace(workspaces: Workspaces, instance: string, full: () => void): () => void {
   if (!workspaces.isWatched) return () => {};
   const outgrown = workspaces.watch(instance);
   let timer: NodeJS.Timeout | undefined;

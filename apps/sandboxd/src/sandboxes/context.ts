@@ -17,8 +17,10 @@ export interface Entry {
   busy: string | undefined;
   /** When an upload changed its workspace last: of that its caller knows. */
   accountedAt?: number;
-  /** Open connections to its ports. */
+  /** Open connections to its ports, and its terminals. */
   ports: Set<Duplex>;
+  /** How many terminals are open, or about to be. */
+  terminals: number;
   /** The lifecycle steps that were begun, one after the other. */
   queue: Promise<unknown>;
 }
@@ -116,7 +118,7 @@ export function needSlots(context: Context, count: number): void {
 
 /** Enters a sandbox that runs: from now on its end is noticed. */
 export function enter(context: Context, record: SandboxRecord, live: Live | undefined): Entry {
-  const entry: Entry = { record, live, busy: undefined, ports: new Set(), queue: Promise.resolve() };
+  const entry: Entry = { record, live, busy: undefined, ports: new Set(), terminals: 0, queue: Promise.resolve() };
   context.entries.set(record.id, entry);
   if (live) watch(context, entry, live);
   return entry;

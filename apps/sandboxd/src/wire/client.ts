@@ -17,6 +17,7 @@ import {
   readEnd,
   readEvent,
   type ShimMessage,
+  type TerminalEvent,
 } from './messages.ts';
 
 /** Handlers of the owner of a channel, for a request of kind `K`. */
@@ -35,6 +36,7 @@ interface ChannelHandlers<K extends GuestKind> {
 export interface Channel {
   /** Sends bytes; false when the reader asks to wait for `drain`. */
   write(bytes: Buffer): boolean;
+  event(event: TerminalEvent): void;
   eof(): void;
   /** Gives it up: a command is ended, a connection is closed. Nothing is heard any more. */
   cancel(): void;
@@ -111,7 +113,7 @@ function createClient(socket: Socket): ShimClient {
     const hearer = hearerOf(request.kind, handlers);
     if (socket.destroyed) {
       queueMicrotask(() => hearer.close({}, true));
-      return { write: () => true, eof() {}, cancel() {} };
+      return { write: () => true, event() {}, eof() {}, cancel() {} };
     }
     const opened: OpenChannel = { hearer, credit: windowBytes, unread: 0 };
     channels.set(number, opened);
@@ -158,6 +160,9 @@ function channelOf(number: number, opened: OpenChannel, channels: Map<number, Op
       opened.credit -= bytes.length;
       socket.write(encodeFrame(number, frameType.data, bytes));
       return opened.credit > 0;
+    },
+    event(event) {
+      if (isOpen()) socket.write(encodeJson(number, frameType.event, event));
     },
     eof() {
       if (isOpen()) socket.write(encodeFrame(number, frameType.eof, Buffer.alloc(0)));

@@ -36,6 +36,7 @@ test('every field that is read of an answer is one that the agent writes', () =>
     look: 'main.py',
     freeze: 'main.py',
     port: 'tunnel.py',
+    terminal: 'terminal.py',
     announce: 'main.py',
     ended: 'aftermath.py',
   } as const;
@@ -46,7 +47,7 @@ test('every field that is read of an answer is one that the agent writes', () =>
         assert.ok(text.includes(`'${field}'`), `${file}: ${field}`);
     }
   }
-  const events = { exec: ['start', 'truncated'], code: ['truncated'], port: ['connected'] };
+  const events = { exec: ['start', 'truncated'], code: ['truncated'], port: ['connected'], terminal: ['start'] };
   assert.deepEqual(Object.keys(events), Object.keys(guestEvents));
   for (const [kind, fields] of Object.entries(events)) {
     const text = read(writers[kind as keyof typeof events]);

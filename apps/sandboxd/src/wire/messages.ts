@@ -22,6 +22,8 @@ interface GuestRequests {
   code: CodeRequest & { env: Record<string, string> };
   /** Connect to a port on loopback inside. */
   port: { port: number };
+  /** A login shell on a pty: bytes both ways, and `TerminalEvent` from here. It ends with the channel. */
+  terminal: { cols: number; rows: number; env: Record<string, string> };
   /** Start the Python kernel anew. */
   reset: object;
   /** Say with the next cell that the variables of those before are gone, and why. */
@@ -88,6 +90,11 @@ export const guestEnds = {
     restart_reason: z.string().optional().catch(undefined),
   }),
   port: done,
+  terminal: done.extend({
+    /** Null when a signal ended the shell. */
+    exit_code: z.number().nullable().catch(null),
+    signal: z.string().max(32).nullable().catch(null),
+  }),
   reset: done,
   lost: done,
   warm: done,
@@ -109,6 +116,7 @@ export const guestEvents = {
   exec: z.union([z.object({ start: z.literal(true) }), truncated]),
   code: truncated,
   port: z.object({ connected: z.literal(true) }),
+  terminal: z.object({ start: z.literal(true) }),
 } as const satisfies Partial<Record<GuestKind, z.ZodType>>;
 export type GuestEvent<K extends GuestKind> = K extends keyof typeof guestEvents
   ? z.output<(typeof guestEvents)[K]>
@@ -127,6 +135,11 @@ export function readEnd<K extends GuestKind>(kind: K, payload: Record<string, un
 export function readEvent<K extends GuestKind>(kind: K, payload: Record<string, unknown>): GuestEvent<K> | undefined {
   const schemas: Partial<Record<GuestKind, z.ZodType>> = guestEvents;
   return schemas[kind]?.safeParse(payload).data as GuestEvent<K> | undefined;
+}
+
+/** What a terminal is told while it runs: its size, in characters. */
+export interface TerminalEvent {
+  resize: { cols: number; rows: number };
 }
 
 /** A request of the agent to the shim: a connection to the outside, for a client of its proxy. */

@@ -86,6 +86,13 @@ export const sandboxesDocs = {
       'paused sandbox can be destroyed as well.',
     example: { params: ids, response: { ...running, status: 'destroyed' } },
   },
+  terminal: {
+    description:
+      'Messages are those of a terminal of an environment: bytes in binary ones both ways, `{"resize":{"cols":80,"rows":24}}` ' +
+      'and at the end `{"exit_code":0}` as text. It runs beside commands, counts as one for as long as it is open, minute by ' +
+      'minute, and ends with a pause or a fork; what was started with `nohup` lives on.',
+    example: { params: ids, query: { cols: 120, rows: 40 }, response: undefined },
+  },
   exec: {
     description:
       'A command that fails is a 200 with its `exit_code`, which is null only on timeout or when it could not start; ' +

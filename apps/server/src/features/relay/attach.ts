@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { contract } from '@svc/contract';
 import { ApiError } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/http/context.ts';
-import { closeSocket, keepAlive, watchRights } from '../../kernel/http/sockets.bytes.ts';
+import { runTerminal } from '../../kernel/http/sockets.terminal.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkReach, type Environments, type Wanted } from '../environments/index.ts';
 import type { Attached } from './relay.attached.ts';
@@ -13,11 +13,7 @@ import { mostBytes } from './relay.peers.ts';
 import type { Streams } from './relay.streams.ts';
 import { refusalWhileAway } from './relay.waking.ts';
 import { targetOf } from './relay.tunnel.ts';
-import { carryTerminal } from './relay.terminal.ts';
 import { countBytes } from './relay.usage.ts';
-
-/** Of one message of a client of a terminal. */
-const mostTyped = 64 * 1024;
 
 /** Reaches a port, or opens a terminal. All that can be refused is refused before the WebSocket is there. */
 export const attach = (streams: Streams, attached: Attached, environments: Environments): Operation =>
@@ -47,7 +43,7 @@ export const attach = (streams: Streams, attached: Attached, environments: Envir
         kind,
       };
       leave = await attached.add(client, () => over.destroy());
-      await (kind === 'terminal' ? runTerminal : runPort)(context, over);
+      await (kind === 'terminal' ? runShell : runPort)(context, over);
     } finally {
       machine?.destroy();
       leave();
@@ -76,23 +72,8 @@ async function runPort(context: Context, machine: Duplex): Promise<void> {
   bytes.end();
 }
 
-async function runTerminal(context: Context, machine: Duplex): Promise<void> {
-  const { kernel, actor } = context;
-  const socket = await context.openSocket(mostTyped);
-  if (!socket) return;
-  const { clock } = kernel;
-  const end = (code: number, reason: string): void => closeSocket(clock, socket, code, reason);
-  const stops = [
-    keepAlive(clock, socket, { isPatient: true }),
-    context.holdSocket(end),
-    watchRights(kernel, actor, (reason) => end(1008, reason)),
-  ];
+async function runShell(context: Context, machine: Duplex): Promise<void> {
   const bytes = countBytes(context);
-  carryTerminal(socket, machine, { end, count: (some) => bytes.add(some) });
-  await new Promise<void>((resolve) => {
-    socket.once('close', () => resolve());
-    if (socket.readyState === socket.CLOSED) resolve();
-  });
-  for (const stop of stops) stop();
+  await runTerminal(context, machine, { count: (some) => bytes.add(some) });
   bytes.end();
 }

@@ -26,6 +26,7 @@ import { PreviewListener } from './previews/listener.ts';
 import { deleteOldSandboxes, forgetOldAudit } from './sandboxes.sql.ts';
 import { snapshot } from './snapshot.ts';
 import { stream } from './stream.ts';
+import { terminal } from './terminal.ts';
 import { update } from './update.ts';
 import { writeFile } from './writeFile.ts';
 import { sandboxesOverview } from './sandboxes.summary.ts';
@@ -78,6 +79,7 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes, forwarder
       create: create(nodes),
       update: update(nodes),
       remove: remove(nodes),
+      terminal: terminal(nodes),
       exec: exec(nodes),
       run: run(nodes),
       runCode: runCode(nodes),

@@ -2,6 +2,11 @@ import type { Duplex } from 'node:stream';
 import { terminalEnd, terminalRequest } from '@svc/contract';
 import { frameOf, FrameReader, kinds } from '@svc/tunnel';
 import type { WebSocket } from 'ws';
+import type { Context } from './context.ts';
+import { closeSocket, keepAlive, watchRights } from './sockets.bytes.ts';
+
+/** Of one message of a client of a terminal. */
+const mostTyped = 64 * 1024;
 
 /** Bytes that wait for a client that does not read, before the machine is held back. */
 const mostWaitingBytes = 1024 * 1024;
@@ -12,11 +17,45 @@ interface TerminalEvents {
   count: (bytes: number) => void;
 }
 
+/** What a terminal that runs can be asked. */
+interface RunningTerminal {
+  end: (code: number, reason: string) => void;
+}
+
 /**
- * Carries a terminal between a client, which sends and gets messages, and its daemon, which sends and gets frames. Whoever is
+ * Runs a terminal over the WebSocket of a request until one of both sides ends it, the rights of its caller end, or the process
+ * stops. `machine` carries frames; `count` is told the bytes of both ways; `begin` gets a hand on it, and answers what is done at
+ * its end.
+ */
+export async function runTerminal(
+  context: Context,
+  machine: Duplex,
+  { count, begin }: { count: (bytes: number) => void; begin?: (terminal: RunningTerminal) => () => void },
+): Promise<void> {
+  const { kernel, actor } = context;
+  const socket = await context.openSocket(mostTyped);
+  if (!socket) return;
+  const { clock } = kernel;
+  const end = (code: number, reason: string): void => closeSocket(clock, socket, code, reason);
+  const stops = [
+    keepAlive(clock, socket, { isPatient: true }),
+    context.holdSocket(end),
+    watchRights(kernel, actor, (reason) => end(1008, reason)),
+    begin?.({ end }),
+  ];
+  carryTerminal(socket, machine, { end, count });
+  await new Promise<void>((resolve) => {
+    socket.once('close', () => resolve());
+    if (socket.readyState === socket.CLOSED) resolve();
+  });
+  for (const stop of stops) stop?.();
+}
+
+/**
+ * Carries a terminal between a client, which sends and gets messages, and its machine, which sends and gets frames. Whoever is
  * slow holds back the other one.
  */
-export function carryTerminal(socket: WebSocket, machine: Duplex, { end, count }: TerminalEvents): void {
+function carryTerminal(socket: WebSocket, machine: Duplex, { end, count }: TerminalEvents): void {
   const reader = new FrameReader();
   /** The machine said how it ended: else it only seems so, as its connection is lost. */
   let isOver = false;
