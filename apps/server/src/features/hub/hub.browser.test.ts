@@ -1,88 +1,26 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type Browser, chromium, type Page } from 'playwright-core';
 import { en } from '../../../../hub/src/words/en.ts';
-import { ro } from '../../../../hub/src/words/ro.ts';
 import { http, until } from '../../testing.ts';
-import { openPlatform, type Platform, password, person } from '../auth/auth.testing.ts';
+import { password } from '../auth/auth.testing.ts';
+import { checkLooks, HubTest, type Opened, skipped, whole } from './hub.testing.ts';
 
-const chromiumPath = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** A folder for pictures of every page, to look at. */
-const pictures = process.env['SVC_TEST_PICTURES'];
-
-const sizes = { phone: { width: 390, height: 844 }, screen: { width: 1280, height: 800 } };
-const texts = { en, ro };
-type Locale = keyof typeof texts;
-
-describe('the hub in a browser', { skip: chromiumPath === '' && 'no chromium on this machine' }, () => {
-  let t: Platform;
-  let chrome: Browser;
+describe('the hub in a browser', { skip: skipped }, () => {
+  let hub: HubTest;
   let origin = '';
 
   before(async () => {
-    t = await openPlatform();
-    origin = `http://localhost:${t.port}`;
-    chrome = await chromium.launch({
-      executablePath: chromiumPath,
-      args: ['--no-sandbox', '--disable-background-networking'],
-    });
+    hub = await HubTest.open();
+    origin = hub.origin;
   });
-  after(async () => {
-    await chrome?.close();
-    await t?.[Symbol.asyncDispose]();
-  });
-
-  /** A new person who is signed in, with all that their browser asked for and was refused. */
-  const open = async (locale: Locale = 'en', size: keyof typeof sizes = 'phone', more: object = {}) => {
-    const context = await chrome.newContext({ locale, viewport: sizes[size], ...more });
-    const account = await person(t, `${origin}/auth`);
-    const foreign: string[] = [];
-    const refused: string[] = [];
-    context.on('request', (request) => {
-      const url = request.url();
-      if (!url.startsWith('data:') && !url.startsWith('blob:') && new URL(url).origin !== origin) foreign.push(url);
-    });
-    await context.exposeBinding('reportRefused', (_source, text: string) => void refused.push(text));
-    await context.addInitScript(() => {
-      const page = globalThis as any;
-      page.document.addEventListener('securitypolicyviolation', (event: any) =>
-        page.reportRefused(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`),
-      );
-    });
-    const tab = await context.newPage();
-    const errors: string[] = [];
-    tab.on('pageerror', (error) => errors.push(error.message));
-    await tab.goto(`${origin}/hub/`);
-    await tab.locator('input[type=email]').fill(account.email);
-    await tab.locator('input[type=password]').fill(password);
-    await tab.locator('button.primary').first().click();
-    const words = texts[locale];
-    await tab.getByRole('heading', { name: words.now.title, exact: true }).waitFor();
-    const make = async (path: string, body?: object, method = 'POST') =>
-      (await http(t.gateway.url, path, { key: account.key, method, ...(body && { body }) })).body;
-    return {
-      context,
-      tab,
-      account,
-      words,
-      make,
-      /** Nothing was refused, nothing failed, and nobody else was asked. */
-      check: () => assert.deepEqual([refused, errors, foreign], [[], [], []]),
-      [Symbol.asyncDispose]: () => context.close(),
-    };
-  };
-  type Opened = Awaited<ReturnType<typeof open>>;
+  after(() => hub?.[Symbol.asyncDispose]());
+  const open: HubTest['person'] = (...given) => hub.person(...given);
 
   const brokenMonitor = async ({ make }: Opened, name: string) => {
     const made = await make('/v1/heartbeats', { name, period_s: 3600 });
     const { pathname } = new URL(made.ping_url);
-    await http(t.gateway.url, pathname, { method: 'POST' });
-    await http(t.gateway.url, `${pathname}/fail`, { method: 'POST' });
+    await http(hub.t.gateway.url, pathname, { method: 'POST' });
+    await http(hub.t.gateway.url, `${pathname}/fail`, { method: 'POST' });
     return { id: made.id as string, pathname };
   };
   const waitingRun = async ({ make }: Opened, name = 'Deploy') => {
@@ -123,7 +61,7 @@ describe('the hub in a browser', { skip: chromiumPath === '' && 'no chromium on 
     await tab.getByRole('button', { name: words.monitors.createAndCopy }).click();
     await tab.getByText(words.monitors.waiting).waitFor();
     const address = (await tab.locator('.copy-text pre').first().textContent()) ?? '';
-    await http(t.gateway.url, new URL(address).pathname, { method: 'POST' });
+    await http(hub.t.gateway.url, new URL(address).pathname, { method: 'POST' });
     await tab.getByText(words.monitors.firstPing).waitFor();
     check();
   });
@@ -161,7 +99,7 @@ describe('the hub in a browser', { skip: chromiumPath === '' && 'no chromium on 
       tabs.push(tab);
     }
     const streams = () =>
-      t.gateway.kernel.streams.credentials().filter(({ accountId }) => accountId === account.id).length;
+      hub.t.gateway.kernel.streams.credentials().filter(({ accountId }) => accountId === account.id).length;
     await until(() => Promise.resolve(streams() === 1));
     await tabs.shift()?.close();
     await brokenMonitor(opened, 'Shared');
@@ -247,7 +185,7 @@ describe('the hub in a browser', { skip: chromiumPath === '' && 'no chromium on 
     const { id, pathname } = await brokenMonitor(opened, 'Followed');
     await tab.goto(`${origin}/hub/heartbeats/${id}`);
     await tab.getByText(words.monitors.kinds.fail, { exact: true }).waitFor();
-    await http(t.gateway.url, `${pathname}/0`, { method: 'POST', raw: 'all 7 files' });
+    await http(hub.t.gateway.url, `${pathname}/0`, { method: 'POST', raw: 'all 7 files' });
     await tab.getByText('all 7 files').first().waitFor();
     await tab.locator('.facts').getByText(words.monitors.statuses.up, { exact: true }).waitFor();
     check();
@@ -271,27 +209,6 @@ describe('the hub in a browser', { skip: chromiumPath === '' && 'no chromium on 
     '/me',
     '/nowhere',
   ];
-  const checkLooks = async (tab: Page, name: string): Promise<void> => {
-    const over = await tab.evaluate(() => {
-      const page = globalThis as any;
-      return page.document.documentElement.scrollWidth - page.innerWidth;
-    });
-    assert.ok(over <= 0, `${name} scrolls sideways by ${over} px`);
-    // Playwright's own evaluation is not bound by the page's policy.
-    await tab.evaluate(axe);
-    const { violations }: any = await tab.evaluate(() => (globalThis as any).axe.run());
-    const serious = violations.filter(
-      ({ impact }: { impact: string }) => impact === 'serious' || impact === 'critical',
-    );
-    assert.deepEqual(
-      serious.map(({ id, nodes }: any) => `${id}: ${nodes.map((node: any) => node.html).join(' ')}`),
-      [],
-      name,
-    );
-    if (pictures === undefined) return;
-    mkdirSync(pictures, { recursive: true });
-    await tab.screenshot({ path: join(pictures, `hub.${name.replaceAll('/', '_')}.png`), fullPage: true });
-  };
 
   for (const [locale, size, colorScheme] of [
     ['en', 'phone', 'light'],
@@ -304,8 +221,7 @@ describe('the hub in a browser', { skip: chromiumPath === '' && 'no chromium on 
       const run = await waitingRun(opened);
       for (const path of [...paths, `/heartbeats/${id}`, `/schedule-runs/${run}`]) {
         await tab.goto(`${origin}/hub${path}`);
-        await tab.locator('main h1').waitFor();
-        await tab.waitForFunction(() => (globalThis as any).document.querySelector('.loading') === null);
+        await whole(tab);
         await checkLooks(tab, `${path}.${locale}.${size}`);
       }
       // A mark that turns the direction of what follows is seen, wherever it stands.
@@ -320,8 +236,7 @@ describe('the hub in a browser', { skip: chromiumPath === '' && 'no chromium on 
     await brokenMonitor(opened, 'Monitor cu un nume destul de lung cât să nu încapă pe un rând');
     for (const path of paths) {
       await opened.tab.goto(`${origin}/hub${path}`);
-      await opened.tab.locator('main h1').waitFor();
-      await opened.tab.waitForFunction(() => (globalThis as any).document.querySelector('.loading') === null);
+      await whole(opened.tab);
       await checkLooks(opened.tab, `${path}.320`);
     }
   });
