@@ -11,6 +11,8 @@ const keptBuilds = 3;
 /** Names in outputs that look like addresses of other hosts and are never asked: XML namespaces, and examples in texts. */
 const harmless = /^https?:\/\/(?:www\.w3\.org\/|x\b|localhost\b|127\.0\.0\.1\b|example\.(?:com|org)\b|your-|\$\{|…)/;
 
+/** `{hub}/frame/<name>`. */
+const frameFiles = { terminal: 'frames/terminal/main.ts', cells: 'frames/cells/main.tsx' };
 const source = (name: string): string => join(hubFolder, 'src', name);
 const common = { bundle: true, format: 'esm', minify: true, target: 'es2022', logLevel: 'silent' } as const;
 const jsx = { jsx: 'automatic', jsxImportSource: 'preact' } as const;
@@ -49,6 +51,7 @@ async function write(out: string, hash: string): Promise<HubBuild> {
     define: { HUB_BUILD: JSON.stringify(hash) },
     legalComments: 'none',
   });
+  const frames = await buildFrames(out, hash);
   await cp(join(hubFolder, 'icons'), out, { recursive: true });
   const main = outputOf(metafile, 'src/main.tsx');
   const preload = staticImports(metafile, main.path);
@@ -70,12 +73,32 @@ async function write(out: string, hash: string): Promise<HubBuild> {
     entry: basename(main.path),
     style: basename(main.style ?? ''),
     preload,
-    frames: {},
+    frames,
     files,
     firstLoadBytes,
   };
   await writeFile(join(out, buildFile), `${JSON.stringify(made, null, 1)}\n`);
   return made;
+}
+
+/** Documents in frames: by themselves, so that the first load of the pages shares no part with them. */
+async function buildFrames(out: string, hash: string): Promise<HubBuild['frames']> {
+  const { metafile } = await build({
+    ...common,
+    ...jsx,
+    entryPoints: Object.fromEntries(Object.entries(frameFiles).map(([name, file]) => [`frame-${name}`, source(file)])),
+    outdir: out,
+    metafile: true,
+    entryNames: '[name]-[hash]',
+    define: { HUB_BUILD: JSON.stringify(hash) },
+    legalComments: 'none',
+  });
+  return Object.fromEntries(
+    Object.entries(frameFiles).map(([name, file]) => {
+      const { path, style } = outputOf(metafile, `src/${file}`);
+      return [name, { entry: basename(path), ...(style !== undefined && { style: basename(style) }) }];
+    }),
+  );
 }
 
 function outputOf({ outputs }: Metafile, entry: string): { path: string; style: string | undefined } {

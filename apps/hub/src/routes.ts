@@ -40,6 +40,10 @@ export const pages: PageRoute[] = [
   { path: '/connections', load: async () => (await import('./pages/connections/ConnectedApps.tsx')).ConnectedApps },
   { path: '/sandboxes', load: async () => (await import('./pages/sandboxes/Sandboxes.tsx')).Sandboxes },
   { path: '/sandboxes/:id', load: async () => (await import('./pages/sandboxes/Sandbox.tsx')).Sandbox },
+  {
+    path: '/sandboxes/:id/terminal',
+    load: async () => (await import('./pages/sandboxes/SandboxTerminal.tsx')).SandboxTerminal,
+  },
   { path: '/prompts', load: async () => (await import('./pages/prompts/Prompts.tsx')).Prompts },
   { path: '/prompts/:id', load: async () => (await import('./pages/prompts/Prompt.tsx')).Prompt },
   { path: '/sessions', load: async () => (await import('./pages/sessions/Sessions.tsx')).Sessions },

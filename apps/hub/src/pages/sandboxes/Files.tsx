@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { api } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { useActs } from '../../ui/acts.tsx';
@@ -12,6 +12,8 @@ import { useWords } from '../../words/words.tsx';
 type Entry = Awaited<ReturnType<typeof api.sandboxes.listFiles>>['entries'][number];
 const lastPart = (path: string): string => path.split('/').at(-1) ?? path;
 const savedMs = 60_000;
+/** The API takes no larger file. */
+const mostBytes = 100 * 1024 * 1024;
 
 /** Hands bytes to the browser as a file to keep; they are never shown as a page. */
 function save(bytes: Uint8Array, name: string): void {
@@ -34,7 +36,7 @@ export function Files({ id }: { id: string }) {
   );
   const parts = path === '' ? [] : path.split('/');
   return (
-    <Section title={text.files}>
+    <Section title={text.files} acts={<Upload id={id} folder={path} onDone={answer.again} />}>
       <nav class="crumbs" aria-label={text.files}>
         <Button look="quiet" onPress={() => setPath('')}>
           /workspace
@@ -65,6 +67,49 @@ export function Files({ id }: { id: string }) {
         }
       </Answered>
     </Section>
+  );
+}
+
+/** Writes files of this device into a folder, one after the other; one that is there is replaced. */
+function Upload({ id, folder, onDone }: { id: string; folder: string; onDone: () => void }) {
+  const text = useWords().sandboxes;
+  const acts = useActs();
+  const picker = useRef<HTMLInputElement>(null);
+  const [state, setState] = useState('');
+  const upload = async (files: readonly File[]): Promise<void> => {
+    let done = 0;
+    for (const file of files) {
+      setState(text.uploading(done + 1, files.length));
+      if (file.size > mostBytes) acts.say(text.tooLarge(file.name), { isProblem: true });
+      else {
+        const params = { id, path: folder === '' ? file.name : `${folder}/${file.name}` };
+        const body = new Uint8Array(await file.arrayBuffer());
+        if (await acts.run(async () => api.sandboxes.writeFile({ params, body }))) done += 1;
+      }
+    }
+    setState('');
+    if (done > 0) acts.say(text.uploaded(done));
+    onDone();
+  };
+  return (
+    <span class="facts">
+      <span role="status">{state}</span>
+      <Button icon="upload" onPress={() => picker.current?.click()} disabled={state !== ''}>
+        {text.upload}
+      </Button>
+      <input
+        ref={picker}
+        type="file"
+        multiple
+        hidden
+        aria-label={text.upload}
+        onChange={({ currentTarget }) => {
+          const files = [...(currentTarget.files ?? [])];
+          currentTarget.value = '';
+          void upload(files);
+        }}
+      />
+    </span>
   );
 }
 

@@ -10,11 +10,14 @@ import { useWords } from '../../words/words.tsx';
 type Made = Awaited<ReturnType<typeof api.sandboxes.preview>>;
 const isWeb = (url: string): boolean => /^https?:\/\//.test(url);
 
-/** An address for a port inside; it opens in a tab of its own, with an origin of its own. */
-export function Preview({ id }: { id: string }) {
+/** What a page inside may do in a frame: all of its own, but it moves neither our page nor itself over it. */
+const allowed = 'allow-scripts allow-same-origin allow-forms allow-popups allow-modals allow-downloads';
+
+/** A port inside, in a frame or a tab; its address has an origin of its own. */
+export function Preview({ id, desktop }: { id: string; desktop?: number | undefined }) {
   const text = useWords().sandboxes;
   const acts = useActs();
-  const [port, setPort] = useState('3000');
+  const [port, setPort] = useState(String(desktop ?? 3_000));
   const [made, setMade] = useState<Made>();
   const make = async (): Promise<void> => {
     const found = await acts.run(async () =>
@@ -23,7 +26,7 @@ export function Preview({ id }: { id: string }) {
     if (found) setMade(found);
   };
   return (
-    <Section title={text.preview}>
+    <Section title={desktop === undefined ? text.preview : text.desktop}>
       <form
         class="stack form"
         onSubmit={(event) => {
@@ -33,9 +36,18 @@ export function Preview({ id }: { id: string }) {
         <TextField label={text.port} type="number" value={port} onInput={setPort} hint={text.previewText} />
         <div>
           <Button type="submit" onPress={make}>
-            {text.makePreview}
+            {desktop === undefined ? text.makePreview : text.showDesktop}
           </Button>
         </div>
+        {made && isWeb(made.url) && (
+          <iframe
+            class="frame preview-frame"
+            title={text.previewOf(String(made.port))}
+            src={made.url}
+            sandbox={allowed}
+            referrerpolicy="no-referrer"
+          />
+        )}
         {made && isWeb(made.url) && (
           <p class="facts">
             <a class="button plain" href={made.url} target="_blank" rel="noopener noreferrer">

@@ -1,7 +1,9 @@
 import { Link } from 'wouter-preact';
 import { api } from '../../api/client.ts';
 import { useAnswer, useRows } from '../../api/queries.ts';
+import { ButtonLink } from '../../ui/Button.tsx';
 import { CurlButton } from '../../ui/Copy.tsx';
+import { Frame } from '../../ui/Frame.tsx';
 import { Rows } from '../../ui/List.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
 import { Answered, Empty } from '../../ui/State.tsx';
@@ -9,7 +11,6 @@ import { Status } from '../../ui/Status.tsx';
 import { duration } from '../../ui/time.rules.ts';
 import { Time } from '../../ui/Time.tsx';
 import { useLocale, useWords } from '../../words/words.tsx';
-import { Cells } from './Cells.tsx';
 import { Command } from './Command.tsx';
 import { Files } from './Files.tsx';
 import { Preview } from './Preview.tsx';
@@ -17,6 +18,9 @@ import { SandboxActs } from './SandboxActs.tsx';
 import { isAlive, money, nameOf, type SandboxRecord, stateTone } from './sandboxes.ts';
 
 type Event = Awaited<ReturnType<typeof api.sandboxes.events>>['events'][number];
+
+/** Where the template `desktop` serves its screen. */
+const desktopPort = 6_080;
 
 /** One sandbox: what it is, and what runs in it. */
 export function Sandbox({ id }: { id: string }) {
@@ -33,10 +37,19 @@ export function Sandbox({ id }: { id: string }) {
       <Answered answer={answer}>{(sandbox) => <Facts sandbox={sandbox} />}</Answered>
       {data?.status === 'running' && (
         <>
-          <Cells id={id} />
+          <Section
+            title={text.cells}
+            acts={
+              <ButtonLink to={`/sandboxes/${id}/terminal`} icon="terminal">
+                {words.terminal.open}
+              </ButtonLink>
+            }
+          >
+            <Frame name="cells" query={{ sandbox: id }} title={text.cells} isAsTall />
+          </Section>
           <Command id={id} />
           <Files id={id} />
-          <Preview id={id} />
+          <Preview id={id} desktop={data.template === 'desktop' ? desktopPort : undefined} />
         </>
       )}
       <Events id={id} />

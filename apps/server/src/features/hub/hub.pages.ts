@@ -7,7 +7,16 @@ import { ApiError } from '../../kernel/base/errors.ts';
 import { scriptType } from '../../kernel/reference/pages.ts';
 import type { Config } from '../../config.ts';
 import type { BuiltHub, HubFiles } from './hub.build.ts';
-import { manifestOf, pathOf, settingsOf, shellHeaders, shellPage, versionOf } from './hub.shell.ts';
+import {
+  frameHeaders,
+  framePage,
+  manifestOf,
+  pathOf,
+  settingsOf,
+  shellHeaders,
+  shellPage,
+  versionOf,
+} from './hub.shell.ts';
 
 /** A page that is asked for while the hub is built waits so long, and looks again by itself. */
 const waitMs = 5_000;
@@ -33,15 +42,29 @@ export class HubPages {
       if (!('built' in progress)) throw new ApiError('not_found', 'the pages were not built');
       return await this.#worker(visit, progress.built);
     }
-    if ('built' in progress) this.#shell(visit, progress.built);
+    if ('built' in progress && path.startsWith('/frame/')) this.#frame(visit, progress.built);
+    else if ('built' in progress) this.#shell(visit, progress.built);
     else this.#failed(visit, progress.failure);
   }
 
   #shell(visit: PageVisit, built: BuiltHub): void {
     const settings = settingsOf(this.#config);
-    const { response, request, page } = visit;
-    const body = shellPage(built, { locale: page.locale, path: pathOf(this.#config), settings });
-    for (const [name, value] of Object.entries(shellHeaders(settings))) response.setHeader(name, value);
+    const body = shellPage(built, { locale: visit.page.locale, path: pathOf(this.#config), settings });
+    this.#document(visit, body, shellHeaders(settings));
+  }
+
+  #frame(visit: PageVisit, { frames }: BuiltHub): void {
+    const name = visit.path.slice('/frame/'.length);
+    const frame = Object.hasOwn(frames, name) ? frames[name] : undefined;
+    if (!frame) throw new ApiError('not_found', 'there is no such frame');
+    const settings = settingsOf(this.#config);
+    const body = framePage(frame, { locale: visit.page.locale, path: pathOf(this.#config), settings });
+    this.#document(visit, body, frameHeaders(settings));
+  }
+
+  #document(visit: PageVisit, body: string, headers: Record<string, string>): void {
+    const { response, request } = visit;
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     const tag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
     response.setHeader('etag', tag);
     response.setHeader('vary', 'accept-language');

@@ -16,14 +16,16 @@ interface HubSettings {
   authUrl: string;
   /** Sources of `frame-src`. */
   previews: readonly string[];
+  /** Path of relays, which every gateway answers on every name. */
+  relayPath: string;
 }
 
 /** The settings that stand in the shell or its headers. */
-export function settingsOf({ baseUrl, authUrl, previewDomain, previewPort }: Config): HubSettings {
+export function settingsOf({ baseUrl, authUrl, relayUrl, previewDomain, previewPort }: Config): HubSettings {
   const { protocol } = new URL(baseUrl);
   const previews =
     previewDomain === undefined ? [`http://*.localhost:${previewPort}`] : [`${protocol}//*.${previewDomain}`];
-  return { baseUrl, authUrl, previews };
+  return { baseUrl, authUrl, previews, relayPath: new URL(relayUrl).pathname.replace(/\/$/, '') };
 }
 
 /** Headers of the shell (design: hub, Login and security). */
@@ -73,6 +75,44 @@ ${build.preload.map((name) => html`<link rel="modulepreload" href="${at(name)}">
 <div id="app"></div>
 <noscript><p>${hub.needsScript}</p></noscript>
 </body>
+</html>
+`.toString();
+}
+
+/**
+ * Headers of a document in a frame. Terminal and editor put styles into their elements, which the shell forbids; in exchange
+ * such a document stands alone, and nobody else may frame it.
+ */
+export function frameHeaders(settings: HubSettings): Record<string, string> {
+  return {
+    ...headersOf(settings),
+    'content-security-policy':
+      "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; " +
+      "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'; require-trusted-types-for 'script'",
+    'x-frame-options': 'SAMEORIGIN',
+    'cache-control': 'no-cache',
+  };
+}
+
+/** A document in a frame; what it is about stands in its query. */
+export function framePage(
+  { entry, style }: BuiltHub['frames'][string],
+  { locale, path, settings }: { locale: Locale; path: string; settings: HubSettings },
+): string {
+  return html`<!doctype html>
+<html lang="${locale}" dir="ltr">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<meta name="svc-hub" content="${path}">
+<meta name="svc-api" content="${settings.baseUrl}">
+<meta name="svc-relay" content="${settings.relayPath}">
+<title>svc</title>
+${style === undefined ? '' : html`<link rel="stylesheet" href="${path}/assets/${style}">\n`}<script type="module" src="${path}/assets/${entry}"></script>
+</head>
+<body></body>
 </html>
 `.toString();
 }

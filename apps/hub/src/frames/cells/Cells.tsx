@@ -4,13 +4,15 @@ import { useActs } from '../../ui/acts.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { useDraft } from '../../ui/draft.ts';
 import { TextField } from '../../ui/Field.tsx';
-import { Section } from '../../ui/Page.tsx';
 import { duration } from '../../ui/time.rules.ts';
 import { useWords } from '../../words/words.tsx';
+import { Editor } from './Editor.tsx';
 
 type Result = Awaited<ReturnType<typeof api.sandboxes.runCode>>;
 const waitMs = 180_000;
 const mostCells = 20;
+/** A phone's own keyboard and marks of selected text work better in a plain field. */
+const hasEditor = (): boolean => matchMedia('(min-width: 40rem) and (pointer: fine)').matches;
 
 /** Cells of the Python kernel, the newest on top; its variables live on from cell to cell. */
 export function Cells({ id }: { id: string }) {
@@ -19,34 +21,32 @@ export function Cells({ id }: { id: string }) {
   const [draft, setDraft] = useDraft(`cell-${id}`, { code: '' });
   const [done, setDone] = useState<{ code: string; result: Result }[]>([]);
   const { code } = draft;
+  const setCode = (value: string): void => setDraft({ code: value });
   const run = async (): Promise<void> => {
     const call = { timeoutMs: waitMs, retries: 0 };
+    if (code.trim() === '') return;
     const result = await acts.run(async () => api.sandboxes.runCode({ params: { id }, body: { code } }, call));
     if (result) setDone((before) => [{ code, result }, ...before].slice(0, mostCells));
   };
   return (
-    <Section title={text.cells}>
-      <div class="stack">
-        <TextField
-          label={text.code}
-          rows={5}
-          isCode
-          value={code}
-          onInput={(value) => setDraft({ code: value })}
-          placeholder="print('hello')"
-        />
-        <div>
-          <Button look="primary" icon="play" onPress={run} disabled={code.trim() === ''}>
-            {text.run}
-          </Button>
-        </div>
-        <div class="stack" aria-live="polite">
-          {done.map(({ code: ran, result }, at) => (
-            <Cell key={done.length - at} id={id} code={ran} result={result} />
-          ))}
-        </div>
+    <div class="stack">
+      {hasEditor() ? (
+        <Editor label={text.code} value={code} onInput={setCode} onRun={() => void run()} />
+      ) : (
+        <TextField label={text.code} rows={5} isCode value={code} onInput={setCode} placeholder="print('hello')" />
+      )}
+      <div class="foot">
+        <Button look="primary" icon="play" onPress={run} disabled={code.trim() === ''}>
+          {text.run}
+        </Button>
+        {hasEditor() && <span class="hint">{text.runByKey}</span>}
       </div>
-    </Section>
+      <div class="stack" aria-live="polite">
+        {done.map(({ code: ran, result }, at) => (
+          <Cell key={done.length - at} id={id} code={ran} result={result} />
+        ))}
+      </div>
+    </div>
   );
 }
 
