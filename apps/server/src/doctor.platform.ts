@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import type { Check } from './doctor.check.ts';
 import { signIn } from './doctor.sign-in.ts';
 import { readProviders } from './features/health/index.ts';
+import { checkBuild } from './features/hub/index.ts';
 import { findLanesOff } from './features/providers/index.ts';
 import type { Sql } from './kernel/db/db.ts';
 import { missingMigrations } from './kernel/db/migrate.ts';
@@ -22,6 +23,7 @@ const leastFreeBytes = 1024 ** 3;
 export const checkPlatform = async (kernel: Parts & Pick<Kernel, 'config'>): Promise<Check[]> => [
   ...(await withDatabase(kernel.config, kernel)),
   providers(kernel),
+  await hub(kernel.dataDir),
 ];
 
 /** Looks at the database, what hangs on it, and how people sign in. */
@@ -57,6 +59,16 @@ async function feed(sql: Sql): Promise<Check> {
   if (!holder || holder.seconds < longestHoldSeconds) return { name, ok: true, found: 'streams are up to date' };
   const found = `streams wait for a transaction of ${Math.round(holder.seconds)} s: pid ${holder.pid}, ${holder.name}`;
   return { name, ok: false, found, fix: `end it: select pg_terminate_backend(${holder.pid})` };
+}
+
+/** The pages of the hub: built for this version, or why they cannot be. */
+export async function hub(dataDir: string): Promise<Check> {
+  const name = 'hub';
+  const { isBuilt, failure } = await checkBuild(dataDir);
+  if (failure === undefined)
+    return { name, ok: true, found: isBuilt ? 'its pages are built' : 'its pages are built at the first visit' };
+  const fix = 'install the packages anew (npm ci), or start from a release, which brings its pages built';
+  return { name, ok: false, found: `its pages cannot be built: ${failure.slice(0, 300)}`, fix };
 }
 
 /** How many migrations wait, in words. */

@@ -6,7 +6,7 @@ import type { Config } from './config.ts';
 import { NoDatabase } from './database.ts';
 import { mediaCommand, MediaFiles } from './features/media/index.ts';
 import type { Check } from './doctor.check.ts';
-import { providers, waiting, withDatabase } from './doctor.platform.ts';
+import { hub, providers, waiting, withDatabase } from './doctor.platform.ts';
 import { relays, terminals } from './doctor.relay.ts';
 import { migrationNames } from './kernel/db/migrate.ts';
 import { findDataDir } from './postgres/datadir.ts';
@@ -37,6 +37,7 @@ export async function doctor(config: Config, log: Log): Promise<Check[]> {
     ...users(running),
     await gatewayPort(config, running),
     providers({ config, dataDir: findDataDir(config) }),
+    await hub(findDataDir(config)),
     await recordings(config, log),
     ...(await relays(config, running)),
     terminals(),

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { access, constants, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { access, constants, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildFile, type HubBuild, hashOfSources, hubFolder } from '@svc/hub/sources';
@@ -66,39 +67,64 @@ export class HubFiles {
   async #make(): Promise<Progress> {
     try {
       const [hash, folder] = [await hashOfSources(), await this.#folder()];
-      const found = (await readBuild(join(folder, hash))) ?? (await this.#build(folder, hash));
+      const found = (await readBuild(join(folder, hash))) ?? (await build(folder, hash));
       return { built: found };
     } catch (error) {
-      const failure = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+      const failure = firstLine(error);
       this.#kernel.log.warn({ err: error }, 'the hub was not built');
       return { failure };
     }
   }
 
-  async #build(folder: string, hash: string): Promise<BuiltHub> {
-    await mkdir(folder, { recursive: true });
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    execFile(process.execPath, [program, folder], { timeout: buildMs }, (error, _stdout, stderr) =>
-      error ? reject(new Error(stderr.trim() || error.message)) : resolve(),
-    );
-    await promise;
-    const built = await readBuild(join(folder, hash));
-    if (!built) throw new Error('the sources changed while the hub was built; ask again');
-    return built;
+  #folder(): Promise<string> {
+    return folderOf(this.#kernel.dataDir);
   }
+}
 
-  /** Beside the sources, or in the data dir where these are not ours to write to. */
-  async #folder(): Promise<string> {
-    const beside = join(hubFolder, 'dist');
-    const place = (await stat(beside).catch(() => undefined)) ? beside : hubFolder;
-    const isOurs = await access(place, constants.W_OK).then(
-      () => true,
-      () => false,
-    );
-    if (isOurs) return beside;
+/** Whether the hub of these sources is built, or can be: it is tried in a place that is thrown away. */
+export async function checkBuild(dataDir: string): Promise<{ isBuilt: boolean; failure?: string }> {
+  try {
     const hash = await hashOfSources();
-    return (await readBuild(join(beside, hash))) ? beside : join(this.#kernel.dataDir, 'hub');
+    if (await readBuild(join(await folderOf(dataDir), hash))) return { isBuilt: true };
+    const place = await mkdtemp(join(tmpdir(), 'svc-hub-'));
+    try {
+      await build(place, hash);
+    } finally {
+      await rm(place, { recursive: true, force: true });
+    }
+    return { isBuilt: false };
+  } catch (error) {
+    return { isBuilt: false, failure: firstLine(error) };
   }
+}
+
+const firstLine = (error: unknown): string =>
+  error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+
+/** Beside the sources, or in the data dir where these are not ours to write to. */
+async function folderOf(dataDir: string): Promise<string> {
+  const beside = join(hubFolder, 'dist');
+  const place = (await stat(beside).catch(() => undefined)) ? beside : hubFolder;
+  const isOurs = await access(place, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  if (isOurs) return beside;
+  const hash = await hashOfSources();
+  return (await readBuild(join(beside, hash))) ? beside : join(dataDir, 'hub');
+}
+
+/** Builds in a process of its own, so that the gateway goes on. */
+async function build(folder: string, hash: string): Promise<BuiltHub> {
+  await mkdir(folder, { recursive: true });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  execFile(process.execPath, [program, folder], { timeout: buildMs }, (error, _stdout, stderr) =>
+    error ? reject(new Error(stderr.trim() || error.message)) : resolve(),
+  );
+  await promise;
+  const built = await readBuild(join(folder, hash));
+  if (!built) throw new Error('the sources changed while the hub was built; ask again');
+  return built;
 }
 
 async function readBuild(folder: string): Promise<BuiltHub | undefined> {

@@ -26,6 +26,7 @@ describe('the system', () => {
       gateway.kernel.gateways.id,
     );
     const of = (name: string) => body.checks.find((check: { name: string }) => check.name === name);
+    assert.equal(of('hub').ok, true);
     assert.equal(of('database').ok, true, of('database').detail);
     assert.deepEqual([of('sign-in').ok, typeof of('sign-in').fix], [false, 'string']);
     assert.ok(body.disk.free_bytes > 0 && body.disk.free_bytes <= body.disk.total_bytes);

@@ -1,0 +1,1 @@
+export { checkBuild } from './hub.build.ts';
