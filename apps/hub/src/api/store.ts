@@ -14,6 +14,8 @@ export const accountHere = (): string | undefined =>
 const keptMs = 7 * 86_400_000;
 const mostKept = 300;
 const mostBytes = 512 * 1024;
+/** A tab that stays open for weeks drops what is over `mostKept` now and then. */
+const trimmedEvery = 50;
 
 /**
  * What pages showed, kept in this browser for seven days so that they open without a network. It is of one account; whatever
@@ -21,6 +23,7 @@ const mostBytes = 512 * 1024;
  */
 export class Store {
   readonly #database: Promise<IDBDatabase | undefined>;
+  #kept = 0;
 
   constructor(name = 'svc-hub') {
     this.#database = open(name).catch(() => undefined);
@@ -47,6 +50,8 @@ export class Store {
     if (accountHere() === undefined) return;
     if (JSON.stringify(row.data)?.length > mostBytes) return;
     await this.#ask('records', 'readwrite', (store) => store.put(row));
+    this.#kept += 1;
+    if (this.#kept % trimmedEvery === 0) await this.load();
   }
 
   async read(name: string): Promise<string | undefined> {

@@ -11,8 +11,9 @@ import { Empty } from '../../ui/State.tsx';
 import { Status } from '../../ui/Status.tsx';
 import { Time } from '../../ui/Time.tsx';
 import { useLocale, useWords } from '../../words/words.tsx';
+import { forkTree } from './forks.rules.ts';
 import { NewSandbox } from './NewSandbox.tsx';
-import { forkTree, isAlive, money, nameOf, type SandboxRecord, stateTone } from './sandboxes.ts';
+import { isAlive, money, nameOf, type SandboxRecord, stateTone } from './sandboxes.ts';
 
 const shownStates = ['running', 'paused', 'expired', 'stopped'] as const;
 const deepest = 4;

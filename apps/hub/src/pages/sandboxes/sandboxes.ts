@@ -32,21 +32,3 @@ export const money = (microEur: number, locale: string): string =>
     currency: 'EUR',
     maximumFractionDigits: microEur > 0 && microEur < 100_000 ? 4 : 2,
   });
-
-/** Each fork below its parent, with how deep it stands; one whose parent is not in the list stands at the top. */
-export function forkTree(all: readonly SandboxRecord[]): (SandboxRecord & { depth: number })[] {
-  const ids = new Set(all.map(({ id }) => id));
-  const children = new Map<string | undefined, SandboxRecord[]>();
-  for (const one of all) {
-    const parent = one.parent_id !== undefined && ids.has(one.parent_id) ? one.parent_id : undefined;
-    children.set(parent, [...(children.get(parent) ?? []), one]);
-  }
-  const rows: (SandboxRecord & { depth: number })[] = [];
-  const waiting = (children.get(undefined) ?? []).toReversed().map((one) => ({ ...one, depth: 0 }));
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    rows.push(next);
-    const depth = next.depth + 1;
-    waiting.push(...(children.get(next.id) ?? []).toReversed().map((one) => ({ ...one, depth })));
-  }
-  return rows;
-}

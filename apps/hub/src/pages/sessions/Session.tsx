@@ -16,7 +16,8 @@ import { Status } from '../../ui/Status.tsx';
 import { Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
 import { useFollowed } from './followed.ts';
-import { isWriting, joined, type SessionEntry, type SessionRecord, titleOf } from './sessions.ts';
+import { joined } from './pieces.rules.ts';
+import { isWriting, type SessionEntry, type SessionRecord, titleOf } from './sessions.ts';
 
 const pageSize = 200;
 const stale = ['sessions'];

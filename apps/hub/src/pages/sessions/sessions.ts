@@ -15,16 +15,3 @@ export const titleOf = ({ id, title }: { id: string; title?: string | undefined 
 /** Whether a device holds the right to write now. */
 export const isWriting = ({ lease }: SessionRecord): boolean =>
   lease !== undefined && Date.parse(lease.expires_at) > now();
-
-/** Events with the pieces of one answer put together: each piece is an event of its own in the log. */
-export function joined(events: readonly SessionEntry[]): SessionEntry[] {
-  const all: SessionEntry[] = [];
-  for (const event of events) {
-    const last = all.at(-1);
-    const goesOn = last?.type === 'delta' && event.type === 'delta' && last.turn_id === event.turn_id;
-    if (goesOn && last.role === event.role) {
-      all[all.length - 1] = { ...last, text: (last.text ?? '') + (event.text ?? '') };
-    } else all.push(event);
-  }
-  return all;
-}
