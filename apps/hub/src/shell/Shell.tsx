@@ -8,7 +8,7 @@ import { Icon } from '../ui/icons.tsx';
 import { useWords } from '../words/words.tsx';
 import { Keys } from './Keys.tsx';
 import { Palette } from './Palette.tsx';
-import { Strip } from './Strip.tsx';
+import { NewBuild, Strip } from './Strip.tsx';
 
 /** Entries that this person has. */
 export const entriesOf = (me: Me | undefined): NavEntry[] =>
@@ -80,6 +80,7 @@ export function Shell({ me, unread, children }: { me: Me | undefined; unread: nu
       )}
       <main id="content" tabIndex={-1}>
         <Strip />
+        <NewBuild />
         {children}
       </main>
       {isPaletteOpen && <Palette entries={entries} onClose={() => setPaletteOpen(false)} />}

@@ -37,12 +37,13 @@ export const Empty = ({ children, act }: { children: ComponentChildren; act?: Co
 /** Our words for a failure, its trace id, and another try. */
 export function Failed({ error, again }: { error: unknown; again?: () => void }) {
   const words = useWords();
-  const { text, traceId, isNotAllowed } = problemOf(error, words);
+  const { text, detail, traceId, isNotAllowed } = problemOf(error, words);
   return (
     <div class={isNotAllowed ? 'box note' : 'box problem'} role="alert">
       <Icon name={isNotAllowed ? 'keys' : 'warn'} />
       <div>
         <p>{text}</p>
+        {detail !== undefined && <p class="hint">{detail}</p>}
         {traceId !== undefined && <p class="hint">{words.states.trace(traceId)}</p>}
       </div>
       {again && !isNotAllowed && <Button onPress={again}>{words.retry}</Button>}

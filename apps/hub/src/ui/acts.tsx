@@ -132,7 +132,10 @@ function makeActs(given: {
     else say(words().outbox.refused(problemOf(sent.error, words()).text), { isProblem: true });
   });
   const proven = provenBy(askProof);
-  const fail = (error: unknown): void => say(problemOf(error, words()).text, { isProblem: true });
+  const fail = (error: unknown): void => {
+    const { text, detail } = problemOf(error, words());
+    say(detail === undefined ? text : `${text} ${detail}`, { isProblem: true });
+  };
   return {
     say,
     async run(work, { done, stale: topics } = {}) {

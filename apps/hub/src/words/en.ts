@@ -1,5 +1,6 @@
 import { countEn as count } from './plural.ts';
 import { accountEn } from './en.account.ts';
+import { errorsEn } from './en.errors.ts';
 import { pagesEn } from './en.pages.ts';
 import { runsEn } from './en.runs.ts';
 import { workEn } from './en.work.ts';
@@ -74,31 +75,7 @@ export const en = {
     suspended: 'This account is suspended',
     suspendedText: 'Ask whoever runs this installation.',
   },
-  errors: {
-    unexpected: 'Something went wrong in this page. Try again, or reload it.',
-    unreached: 'The server cannot be reached. What you see may be old.',
-    codes: {
-      forbidden: 'You are not allowed to do this.',
-      not_found: 'It is not there any more.',
-      rate_limited: 'Too many requests. Wait a moment and try again.',
-      quota_exceeded: 'A limit of your account is reached. Remove something first.',
-      reauth_required: 'This needs a fresh proof that it is you.',
-      reauth_failed: 'That was not right. Try again.',
-      invalid_api_key: 'You are signed out. Sign in again.',
-      account_suspended: 'This account is suspended.',
-      task_not_confirmable: 'It was decided already, or is over.',
-      unavailable: 'The server is busy or starting. Try again in a moment.',
-      internal: 'The server failed. Its log knows this trace id.',
-      host_offline: 'The machine is not connected.',
-      last_way_in: 'It is the only way in that is left. Add another one first.',
-      email_taken: 'Another account has this address.',
-      sandbox_not_running: 'The sandbox does not run. Resume it first.',
-      sandbox_capacity: 'There is no room for another sandbox now.',
-      sandbox_concurrency_limit: 'So many sandboxes may not run at once. End one first.',
-      last_operator: 'You are the only one who runs this installation.',
-      last_owner: 'You are the only owner of an organisation.',
-    },
-  },
+  errors: errorsEn,
   outbox: {
     stored: 'Stored, not sent: there is no network',
     sent: 'Sent, now that the network is back',

@@ -1,5 +1,6 @@
 import { countRo as count } from './plural.ts';
 import { accountRo } from './ro.account.ts';
+import { errorsRo } from './ro.errors.ts';
 import { pagesRo } from './ro.pages.ts';
 import { runsRo } from './ro.runs.ts';
 import { workRo } from './ro.work.ts';
@@ -75,31 +76,7 @@ export const ro: Words = {
     suspended: 'Acest cont este suspendat',
     suspendedText: 'Întreabă pe cine administrează această instalare.',
   },
-  errors: {
-    unexpected: 'Ceva nu a mers în această pagină. Încearcă din nou sau reîncarc-o.',
-    unreached: 'Serverul nu poate fi contactat. Ce vezi poate fi vechi.',
-    codes: {
-      forbidden: 'Nu ai dreptul să faci asta.',
-      not_found: 'Nu mai există.',
-      rate_limited: 'Prea multe cereri. Așteaptă puțin și încearcă din nou.',
-      quota_exceeded: 'O limită a contului este atinsă. Elimină ceva întâi.',
-      reauth_required: 'Este nevoie de o dovadă proaspătă că ești tu.',
-      reauth_failed: 'Nu a fost corect. Încearcă din nou.',
-      invalid_api_key: 'Ești deconectat. Conectează-te din nou.',
-      account_suspended: 'Acest cont este suspendat.',
-      task_not_confirmable: 'S-a decis deja sau s-a încheiat.',
-      unavailable: 'Serverul este ocupat sau pornește. Încearcă din nou imediat.',
-      internal: 'Serverul a eșuat. Jurnalul lui cunoaște această urmă.',
-      host_offline: 'Mașina nu este conectată.',
-      last_way_in: 'Este singura cale de conectare rămasă. Adaugă alta întâi.',
-      email_taken: 'Alt cont are această adresă.',
-      sandbox_not_running: 'Sandboxul nu rulează. Reia-l întâi.',
-      sandbox_capacity: 'Nu mai este loc pentru un sandbox acum.',
-      sandbox_concurrency_limit: 'Nu pot rula atâtea sandboxuri deodată. Încheie unul întâi.',
-      last_operator: 'Ești singurul care administrează această instalare.',
-      last_owner: 'Ești singurul proprietar al unei organizații.',
-    },
-  },
+  errors: errorsRo,
   outbox: {
     stored: 'Păstrat, netrimis: nu este rețea',
     sent: 'Trimis, acum că rețeaua a revenit',
