@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Locator } from 'playwright-core';
+import { http, until } from '../../testing.ts';
+import { setOperator } from '../accounts/index.ts';
+import { HubTest, type Opened, skipped, whole } from './hub.testing.ts';
+
+const places = [
+  ['en', 'phone'],
+  ['en', 'screen'],
+  ['ro', 'phone'],
+  ['ro', 'screen'],
+] as const;
+
+describe('what a person does in three taps', { skip: skipped }, () => {
+  let hub: HubTest;
+
+  before(async () => {
+    hub = await HubTest.open();
+  });
+  after(() => hub?.[Symbol.asyncDispose]());
+
+  /** Counts taps from the first page on. */
+  class Taps {
+    count = 0;
+    readonly opened: Opened;
+    readonly isPhone: boolean;
+
+    constructor(opened: Opened, size: string) {
+      this.opened = opened;
+      this.isPhone = size === 'phone';
+    }
+
+    async on(target: Locator): Promise<void> {
+      await target.first().click();
+      this.count += 1;
+    }
+
+    button = (name: string): Promise<void> =>
+      this.on(this.opened.tab.getByRole('button', { name, exact: true }).locator('visible=true'));
+    item = (name: string): Promise<void> => this.on(this.opened.tab.getByRole('menuitem', { name, exact: true }));
+
+    /** A page of the menu. On a phone those that are not in its bar are behind one tap more, which the table counts as one. */
+    async page(name: string): Promise<void> {
+      const { tab, words } = this.opened;
+      const link = tab.locator('nav').getByRole('link', { name, exact: true }).locator('visible=true');
+      if (this.isPhone && (await link.count()) === 0)
+        await tab.getByRole('button', { name: words.nav.more, exact: true }).click();
+      await this.on(link);
+    }
+  }
+
+  for (const [locale, size] of places)
+    describe(`(${locale}, ${size})`, () => {
+      let opened: Opened;
+      before(async () => {
+        opened = await hub.person(locale, size);
+        await setOperator(hub.t.gateway.kernel.sql, opened.account.id, true);
+      });
+      after(() => opened?.[Symbol.asyncDispose]());
+      const begin = async (): Promise<Taps> => {
+        await opened.tab.goto(`${hub.origin}/hub/`);
+        await whole(opened.tab);
+        return new Taps(opened, size);
+      };
+      const schedule = (name: string, more: object = {}) =>
+        opened.make('/v1/schedules', {
+          name,
+          kind: 'shell',
+          spec: { command: 'make deploy' },
+          trigger: { type: 'interval', every_s: 3600 },
+          ...more,
+        });
+
+      test('approves a run from its page: one, and a failed one runs again: two', async () => {
+        const { tab, words, make } = opened;
+        const { id } = await schedule('Approved', { policy: { approval: 'always' } });
+        const { run_id: run } = await make(`/v1/schedules/${id}/run`);
+        await tab.goto(`${hub.origin}/hub/schedule-runs/${run}`);
+        await whole(tab);
+        const approving = new Taps(opened, size);
+        await approving.button(words.actions.approve);
+        await until(async () => (await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state === 'pending');
+        assert.equal(approving.count, 1);
+        await hub.t.gateway.kernel.sql`
+          update scheduler.runs set state = 'failed', finished_at = now(), error = 'it broke' where id = ${run}`;
+        const taps = await begin();
+        // The database told nobody of it: this does.
+        await make('/v1/heartbeats', { name: 'Nudge', period_s: 3600 });
+        await taps.on(tab.getByRole('heading').getByRole('link', { name: 'Approved', exact: true }));
+        await taps.button(words.actions.rerun);
+        await tab.getByText(words.actions.done.rerun, { exact: true }).waitFor();
+        assert.ok(taps.count <= 2);
+        await make(`/v1/schedules/${id}`, undefined, 'DELETE');
+      });
+
+      test('silences a monitor for an hour: three', async () => {
+        const { tab, words, make } = opened;
+        const { id, ping_url: address } = await make('/v1/heartbeats', { name: 'Loud', period_s: 3600 });
+        const { pathname } = new URL(address);
+        await http(hub.t.gateway.url, pathname, { method: 'POST' });
+        await http(hub.t.gateway.url, `${pathname}/fail`, { method: 'POST' });
+        const taps = await begin();
+        await taps.on(tab.getByRole('link', { name: 'Loud' }));
+        await taps.button(words.moreActs);
+        await taps.item(words.monitors.pauseFor.hour);
+        await until(async () => {
+          const { status, paused_until: end } = await make(`/v1/heartbeats/${id}`, undefined, 'GET');
+          return status === 'paused' && end !== undefined;
+        });
+        assert.ok(taps.count <= 3);
+      });
+
+      test('stops every schedule until tomorrow: two', async () => {
+        const { tab, words, make } = opened;
+        await schedule('Stopped');
+        const taps = await begin();
+        await taps.button(words.now.pauseAll);
+        await taps.item(words.schedules.pauseAllFor.day);
+        await tab.getByText(words.schedules.allPaused, { exact: true }).first().waitFor();
+        assert.ok(taps.count <= 3);
+        await make('/v1/schedules/resume', {});
+      });
+
+      test('makes a key that may only read monitors: three', async () => {
+        const { tab, words, make } = opened;
+        const taps = await begin();
+        await taps.page(words.nav.keys);
+        await taps.button(words.keys.new);
+        await taps.on(tab.getByRole('dialog').getByRole('button', { name: words.create, exact: true }));
+        await tab.getByText(words.keys.once, { exact: true }).waitFor();
+        assert.ok(taps.count <= 3);
+        const { keys } = await make('/v1/keys', undefined, 'GET');
+        const made = keys.find(({ name }: { name: string }) => name === words.keys.presets.monitors);
+        assert.deepEqual(made.scopes, ['heartbeats:read']);
+      });
+
+      test('makes a monitor and its line: three, and a name', async () => {
+        const { tab, words } = opened;
+        const taps = await begin();
+        await taps.page(words.nav.heartbeats);
+        await taps.on(tab.getByRole('link', { name: words.monitors.new, exact: true }));
+        await tab.getByLabel(words.name, { exact: true }).fill('Line');
+        await taps.button(words.monitors.createAndCopy);
+        await tab.getByText(words.monitors.waiting).waitFor();
+        assert.ok(taps.count <= 3);
+      });
+
+      test('invites a machine: three', async () => {
+        const { tab, words } = opened;
+        const taps = await begin();
+        await taps.page(words.nav.machines);
+        await taps.button(words.machines.invite);
+        await taps.button(words.machines.makeLine);
+        await tab.locator('.copy-text pre').first().waitFor();
+        assert.ok(taps.count <= 3);
+      });
+
+      test('sees whether the installation is well: one, and invites a person: three and an address', async () => {
+        const { tab, words } = opened;
+        const taps = await begin();
+        await taps.page(words.nav.system);
+        await tab.getByRole('heading', { name: words.system.checks, exact: true }).waitFor();
+        assert.equal(taps.count, 1);
+        await taps.button(words.system.invite);
+        await tab.getByLabel(words.email, { exact: true }).fill(`${locale}-${size}@example.test`);
+        await taps.on(tab.getByRole('dialog').getByRole('button', { name: words.create, exact: true }));
+        await tab.getByText(words.system.linkOnce, { exact: true }).waitFor();
+        assert.ok(taps.count <= 3);
+      });
+    });
+});
