@@ -10,6 +10,7 @@ import './style/tokens.css';
 import './style/base.css';
 import './style/pages.css';
 import './style/work.css';
+import './style/transcripts.css';
 
 showHiddenMarks();
 applyTheme(themeHere());

@@ -48,6 +48,12 @@ export const pages: PageRoute[] = [
   { path: '/prompts/:id', load: async () => (await import('./pages/prompts/Prompt.tsx')).Prompt },
   { path: '/sessions', load: async () => (await import('./pages/sessions/Sessions.tsx')).Sessions },
   { path: '/sessions/:id', load: async () => (await import('./pages/sessions/Session.tsx')).Session },
+  { path: '/transcripts', load: async () => (await import('./pages/transcripts/Transcripts.tsx')).Transcripts },
+  {
+    path: '/transcripts/vocabulary',
+    load: async () => (await import('./pages/transcripts/Vocabulary.tsx')).Vocabulary,
+  },
+  { path: '/transcripts/:id', load: async () => (await import('./pages/transcripts/Transcript.tsx')).Transcript },
   { path: '/system', load: async () => (await import('./pages/system/System.tsx')).System },
   { path: '/me', load: async () => (await import('./pages/me/Account.tsx')).Account },
 ];
@@ -62,6 +68,7 @@ export const menu: NavEntry[] = [
   { name: 'sandboxes', to: '/sandboxes', icon: 'sandboxes', feature: 'sandboxes', goKey: 'b' },
   { name: 'prompts', to: '/prompts', icon: 'prompts', feature: 'prompts', goKey: 'p' },
   { name: 'sessions', to: '/sessions', icon: 'sessions', feature: 'sessions' },
+  { name: 'transcripts', to: '/transcripts', icon: 'transcripts', feature: 'transcripts', goKey: 't' },
   { name: 'keys', to: '/keys', icon: 'keys' },
   { name: 'connections', to: '/connections', icon: 'connections' },
   { name: 'me', to: '/me', icon: 'account', goKey: 'u' },

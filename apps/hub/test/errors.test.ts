@@ -5,7 +5,6 @@ import { errorsEn } from '../src/words/en.errors.ts';
 
 /** Of routes that machines and clients call, or that the hub calls so that they cannot come. */
 const unmet = [
-  'already_finalized',
   'content_type',
   'exec_over',
   'exec_taken',

@@ -3,15 +3,10 @@ import { useLocation } from 'wouter-preact';
 import type { NavEntry } from '../routes.ts';
 import { CheckField } from '../ui/Field.tsx';
 import { Dialog } from '../ui/Dialog.tsx';
+import { areSingleKeysOn, isTyping, keepSingleKeys } from '../ui/keys.ts';
 import { useWords } from '../words/words.tsx';
 
-const settingName = 'svc-single-keys';
 const chordMs = 1_500;
-/** Single keys can be turned off: speech input types them by accident (WCAG 2.1.4). */
-const areOn = (): boolean => localStorage.getItem(settingName) !== 'off';
-
-const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 /** Moves the focus among the rows of the page's list. */
 function moveRow(step: 1 | -1): void {
@@ -32,7 +27,7 @@ export function Keys({ entries, onPalette }: { entries: NavEntry[]; onPalette: (
         return onPalette();
       }
       const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
-      if (!isPlain || !areOn() || isTyping(event.target) || document.querySelector('dialog[open]')) return;
+      if (!isPlain || !areSingleKeysOn() || isTyping(event.target) || document.querySelector('dialog[open]')) return;
       const page = entries.find(({ goKey }) => goKey === event.key);
       if (page && Date.now() - chordAt.current < chordMs) go(page.to);
       else if (event.key === 'g') chordAt.current = Date.now();
@@ -52,7 +47,8 @@ export function Keys({ entries, onPalette }: { entries: NavEntry[]; onPalette: (
 function KeysDialog({ entries, onClose }: { entries: NavEntry[]; onClose: () => void }) {
   const words = useWords();
   const text = words.shortcuts;
-  const [isOn, setOn] = useState(areOn);
+  const player = words.transcripts.keys;
+  const [isOn, setOn] = useState(areSingleKeysOn);
   const keys: [string, string][] = [
     ['?', text.help],
     ['Ctrl K', text.palette],
@@ -61,6 +57,13 @@ function KeysDialog({ entries, onClose }: { entries: NavEntry[]; onClose: () => 
     ['k', text.previousRow],
     ['Enter', text.openRow],
     ['Esc', text.dismiss],
+    ...(entries.some(({ name }) => name === 'transcripts')
+      ? ([
+          [player.space, player.toggle],
+          ['← →', player.skip],
+          ['< >', player.speed],
+        ] as [string, string][])
+      : []),
     ...entries.flatMap(({ goKey, name }): [string, string][] =>
       goKey === undefined ? [] : [[`g ${goKey}`, text.goTo(words.nav[name])]],
     ),
@@ -82,7 +85,7 @@ function KeysDialog({ entries, onClose }: { entries: NavEntry[]; onClose: () => 
         checked={isOn}
         onChange={(checked) => {
           setOn(checked);
-          localStorage.setItem(settingName, checked ? 'on' : 'off');
+          keepSingleKeys(checked);
         }}
       />
     </Dialog>

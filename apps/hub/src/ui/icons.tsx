@@ -29,6 +29,11 @@ const paths = {
   upload: 'M12 16V4 M7 9l5-5 5 5 M5 20h14',
   clock: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 7v5l3 2',
   chevron: 'M9 6l6 6-6 6',
+  edit: 'M4 20h4L19 9l-4-4L4 16zM13 7l4 4',
+  bookmark: 'M7 4h10v16l-5-4-5 4z',
+  upload: 'M12 16V5M7 10l5-5 5 5M5 20h14',
+  back: 'M11 6l-6 6 6 6M19 6l-6 6 6 6',
+  ahead: 'M5 6l6 6-6 6M13 6l6 6-6 6',
   away: 'M4 4l16 16M9 5h11v10M15 15H4V5M9 20h6',
 } as const;
 export type IconName = keyof typeof paths;

@@ -4,6 +4,7 @@ export const errorsEn = {
   unreached: 'The server cannot be reached. What you see may be old.',
   codes: {
     account_suspended: 'This account is suspended.',
+    already_finalized: 'It was handed in already.',
     already_has_env: 'There is one already.',
     already_member: 'This person is a member already.',
     answer_not_kept: 'It was done before; its answer was not kept. Look at what is there.',

@@ -3,6 +3,7 @@ import { accountEn } from './en.account.ts';
 import { errorsEn } from './en.errors.ts';
 import { pagesEn } from './en.pages.ts';
 import { runsEn } from './en.runs.ts';
+import { transcriptsEn } from './en.transcripts.ts';
 import { workEn } from './en.work.ts';
 
 /** Every text of the hub in English: what other languages have to say too. */
@@ -11,6 +12,7 @@ export const en = {
   ...runsEn,
   ...accountEn,
   ...workEn,
+  ...transcriptsEn,
   brand: 'svc',
   close: 'Close',
   cancel: 'Cancel',

@@ -6,6 +6,7 @@ export const errorsRo: typeof errorsEn = {
   unreached: 'Serverul nu poate fi contactat. Ce vezi poate fi vechi.',
   codes: {
     account_suspended: 'Acest cont este suspendat.',
+    already_finalized: 'A fost deja predată.',
     already_has_env: 'Există deja unul.',
     already_member: 'Persoana este deja membru.',
     answer_not_kept: 'S-a făcut deja; răspunsul nu s-a păstrat. Uită-te ce este acolo.',

@@ -3,6 +3,7 @@ import { accountRo } from './ro.account.ts';
 import { errorsRo } from './ro.errors.ts';
 import { pagesRo } from './ro.pages.ts';
 import { runsRo } from './ro.runs.ts';
+import { transcriptsRo } from './ro.transcripts.ts';
 import { workRo } from './ro.work.ts';
 import type { Words } from './en.ts';
 
@@ -12,6 +13,7 @@ export const ro: Words = {
   ...runsRo,
   ...accountRo,
   ...workRo,
+  ...transcriptsRo,
   brand: 'svc',
   close: 'Închide',
   cancel: 'Renunță',
