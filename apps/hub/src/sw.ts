@@ -2,6 +2,7 @@
 import { allowedPath, isAllowedAction } from '@svc/contract/actions';
 import { noteOf, type PushMessage } from './push.note.rules.ts';
 import { dropAct, keepAct, type WaitingAct, waitingActs } from './sw.acts.ts';
+import { dropUpload, keepFile, keepUpload, mostSharedBytes, sharedId, waitingUploads } from './uploads.store.ts';
 import { wordsOfNotes } from './words/notes.ts';
 
 declare const self: ServiceWorkerGlobalScope;
@@ -30,18 +31,39 @@ self.addEventListener('activate', (event) => {
 
 self.addEventListener('message', (event) => {
   if (event.data === 'take over') void self.skipWaiting();
-  if (event.data === 'send') event.waitUntil(sendWaiting());
+  if (event.data === 'send') event.waitUntil(Promise.all([sendWaiting(), waitingUploads(Date.now())]));
 });
 
 self.addEventListener('fetch', (event) => {
   const { request } = event;
   const url = new URL(request.url);
-  if (request.method !== 'GET' || url.origin !== self.location.origin || !url.pathname.startsWith(scope)) return;
+  if (url.origin !== self.location.origin || !url.pathname.startsWith(scope)) return;
   const rest = url.pathname.slice(scope.length);
+  if (request.method === 'POST' && rest === 'share') return event.respondWith(takeShared(request));
+  if (request.method !== 'GET') return;
   if (untouched.test(rest)) return;
   if (request.mode === 'navigate') event.respondWith(shell(request));
   else if (rest.startsWith('assets/')) event.respondWith(asset(request));
 });
+
+/** Keeps the file that the system's share menu sends; the page asks whether it is uploaded. */
+async function takeShared(request: Request): Promise<Response> {
+  const state = await keepShared(request).catch(() => 'none');
+  return Response.redirect(`${scope}transcripts?shared=${state}`, 303);
+}
+
+async function keepShared(request: Request): Promise<'1' | 'large' | 'none'> {
+  const file = (await request.formData()).get('file');
+  if (!(file instanceof File)) return 'none';
+  // One file at a time: a newer one takes its place.
+  await dropUpload(sharedId);
+  if (file.size > mostSharedBytes) return 'large';
+  const { name, size: bytes, lastModified } = file;
+  await keepFile(sharedId, file);
+  const terms = { title: '', language: '', folderId: '', consent: '' };
+  await keepUpload({ ...terms, id: sharedId, name, bytes, lastModified, at: Date.now(), isPaused: true });
+  return '1';
+}
 
 /** The page as it was kept with its headers; another build or other settings are another worker, which keeps it anew. */
 async function shell(request: Request): Promise<Response> {

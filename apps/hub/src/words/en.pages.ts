@@ -38,11 +38,13 @@ export const pagesEn = {
       runs: 'Runs',
       machines: 'Machines',
       sandboxes: 'Sandboxes',
+      transcripts: 'Transcripts',
       notifications: 'Unread',
     },
     ofMonitors: (up: number, bad: number) => (bad === 0 ? `${up} up` : `${bad} need you, ${up} up`),
     ofRuns: (running: number, failed: number) => `${running} running, ${failed} failed in 24 h`,
     ofMachines: (online: number, away: number) => `${online} here, ${away} away`,
+    ofTranscripts: (busy: number, failed: number) => `${busy} under way, ${failed} failed`,
     ofSandboxes: (running: number, paused: number) => `${running} running, ${paused} paused`,
   },
   actions: {

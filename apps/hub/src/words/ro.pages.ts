@@ -39,11 +39,13 @@ export const pagesRo: typeof pagesEn = {
       runs: 'Rulări',
       machines: 'Mașini',
       sandboxes: 'Sandboxuri',
+      transcripts: 'Transcrieri',
       notifications: 'Necitite',
     },
     ofMonitors: (up, bad) => (bad === 0 ? `${up} în regulă` : `${bad} au nevoie de tine, ${up} în regulă`),
     ofRuns: (running, failed) => `${running} rulează, ${failed} eșuate în 24 h`,
     ofMachines: (online, away) => `${online} prezente, ${away} absente`,
+    ofTranscripts: (busy, failed) => `${busy} în lucru, ${failed} eșuate`,
     ofSandboxes: (running, paused) => `${running} rulează, ${paused} în pauză`,
   },
   actions: {

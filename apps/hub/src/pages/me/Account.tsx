@@ -11,6 +11,7 @@ import { Page, Section } from '../../ui/Page.tsx';
 import { Answered } from '../../ui/State.tsx';
 import { applyTheme, themeHere, type Theme } from '../../ui/theme.ts';
 import { useWords } from '../../words/words.tsx';
+import { uploader } from '../transcripts/uploader.ts';
 import { PushOffer } from '../notifications/PushOffer.tsx';
 import { Devices } from './Devices.tsx';
 import { SignInWays } from './SignInWays.tsx';
@@ -23,6 +24,7 @@ export function Account() {
   const acts = useActs();
   const leave = async (): Promise<void> => {
     await acts.forget();
+    await uploader.clear();
     await signOut();
     tellSignedOut();
   };

@@ -87,7 +87,7 @@ function tomorrow(): Date {
 function Tiles({ overview: { counts } }: { overview: Overview }) {
   const words = useWords();
   const text = words.now;
-  const { heartbeats, runs, machines, sandboxes, notifications } = counts;
+  const { heartbeats, runs, machines, sandboxes, transcripts, notifications } = counts;
   const tiles: [IconName, string, string, string, boolean][] = [];
   if (heartbeats) {
     const bad = heartbeats.down + heartbeats.late;
@@ -110,6 +110,14 @@ function Tiles({ overview: { counts } }: { overview: Overview }) {
       text.ofSandboxes(sandboxes.running, sandboxes.paused),
       '/sandboxes',
       false,
+    ]);
+  if (transcripts)
+    tiles.push([
+      'transcripts',
+      text.tiles.transcripts,
+      text.ofTranscripts(transcripts.processing, transcripts.failed),
+      '/transcripts',
+      transcripts.failed > 0,
     ]);
   if (notifications)
     tiles.push([

@@ -30,7 +30,7 @@ export function Bookmarks({
     <Section title={text.bookmarks}>
       <ul class="rows" aria-label={text.bookmarks}>
         {bookmarks.map((bookmark) => (
-          <li class="row padded" key={bookmark.id}>
+          <li class="row" key={bookmark.id}>
             <PlayButton ms={bookmark.at_ms} onPlay={onPlay} />
             <span class="row-main">{bookmark.note}</span>
             <Button look="quiet" icon="close" isIconOnly onPress={() => remove(bookmark)}>

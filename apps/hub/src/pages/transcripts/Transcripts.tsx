@@ -17,6 +17,7 @@ import { Folders, useFolders } from './Folders.tsx';
 import { clockOf } from './player.rules.ts';
 import { Search } from './Search.tsx';
 import { stateTone, type TranscriptRow } from './transcripts.ts';
+import { NewUpload, Shared, Uploads } from './Uploads.tsx';
 
 const shownStates = ['ready', 'failed', 'recording'] as const;
 
@@ -50,6 +51,13 @@ export function Transcripts() {
     return { rows: transcripts, next };
   });
   const folders = useFolders().data ?? [];
+  const [isNew, setNew] = useState(false);
+  const [shared, setShared] = useState<File>();
+  const create = (
+    <Button look="primary" icon="add" onPress={() => setNew(true)}>
+      {text.new}
+    </Button>
+  );
   const [isAsking, setAsking] = useState(false);
   const isFiltered = wanted.q !== '' || wanted.show !== '' || wanted.folder !== '';
   const list = (
@@ -57,7 +65,7 @@ export function Transcripts() {
       answer={answer}
       label={text.title}
       row={(one) => <RecordingRow transcript={one} />}
-      empty={<Empty>{isFiltered ? text.emptyFiltered : text.empty}</Empty>}
+      empty={<Empty act={!isFiltered && create}>{isFiltered ? text.emptyFiltered : text.empty}</Empty>}
     />
   );
   return (
@@ -68,9 +76,12 @@ export function Transcripts() {
           <Button icon="search" onPress={() => setAsking(true)}>
             {text.ask}
           </Button>
+          {create}
         </>
       }
     >
+      <Shared onUpload={setShared} />
+      <Uploads />
       <div class="tools">
         <SearchBox value={wanted.q} onSearch={(value) => set('q', value)} />
         <Folders folders={folders} value={wanted.folder} onChange={(value) => set('folder', value)} />
@@ -93,6 +104,17 @@ export function Transcripts() {
         </ButtonLink>
         <CurlButton path="/v1/transcripts" />
       </div>
+      {(isNew || shared) && (
+        <NewUpload
+          shared={shared}
+          folders={folders}
+          folder={wanted.folder}
+          onClose={() => {
+            setNew(false);
+            setShared(undefined);
+          }}
+        />
+      )}
       {isAsking && <Ask folder={folders.find(({ id }) => id === wanted.folder)} onClose={() => setAsking(false)} />}
     </Page>
   );

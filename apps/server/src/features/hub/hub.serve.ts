@@ -11,6 +11,7 @@ import { createLogin, endLogin, type Identity, listLogins } from '../auth/index.
 import type { HubAssets } from './hub.assets.ts';
 import { flowSeconds, type HubClient } from './hub.login.ts';
 import type { HubPages } from './hub.pages.ts';
+import { pathOf } from './hub.shell.ts';
 import { wordsOf } from '@svc/words';
 
 type Exchange = Parameters<RawRoute['open']>[0];
@@ -50,6 +51,9 @@ async function route(visit: PageVisit, parts: HubParts): Promise<void> {
   if (path === '/callback' && isRead) return callback(visit, parts);
   if (path === '/login' && isRead) return visit.json(200, whoIs(await caller(visit, parts)));
   if (path === '/login' && method === 'DELETE') return signOut(visit, parts, await caller(visit, parts));
+  // The service worker takes what is shared; without one the page says that no file came along.
+  if (path === '/share' && method === 'POST')
+    return visit.redirect(`${pathOf(visit.kernel.config)}/transcripts?shared=none`);
   if (!isRead) throw new ApiError('not_found', 'there is nothing at this address');
   if (path.startsWith('/assets/')) return parts.assets.send(visit, path.slice('/assets/'.length));
   return parts.pages.send(visit);

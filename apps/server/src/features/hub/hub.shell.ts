@@ -141,6 +141,13 @@ export function manifestOf(path: string, locale: Locale): object {
       icon('icon-512.png', '512x512'),
       icon('icon-maskable-512.png', '512x512', 'maskable'),
     ],
+    // The service worker takes the file (`sw.ts` of the hub).
+    share_target: {
+      action: `${path}/share`,
+      method: 'POST',
+      enctype: 'multipart/form-data',
+      params: { title: 'title', files: [{ name: 'file', accept: ['audio/*', 'video/mp4', 'video/webm'] }] },
+    },
   };
 }
 
