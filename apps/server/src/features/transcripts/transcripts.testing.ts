@@ -167,15 +167,20 @@ export class TranscriptsTest extends Recorder<TestAccount> implements AsyncDispo
   }
 }
 
-/** Opens it. */
-export async function openTranscripts({
+/** Providers of a test's own, and the file that names them. */
+export interface OwnProviders extends AsyncDisposable {
+  speech: SpeechServer;
+  provider: TestProvider;
+  /** Path of the providers file. */
+  path: string;
+}
+
+/** Opens providers of speech and models. */
+export async function openProviders({
   says = hearsTones,
   model,
-  settings,
-  gateways = 1,
   entries,
-  log,
-}: Providers = {}): Promise<TranscriptsTest> {
+}: Pick<Providers, 'says' | 'model' | 'entries'> = {}): Promise<OwnProviders> {
   await using opening = new AsyncDisposableStack();
   const speech = opening.use(await SpeechServer.listen(says ?? hearsTones));
   const provider = opening.use(await new TestProvider().listen());
@@ -191,15 +196,28 @@ export async function openTranscripts({
     models: [name],
     prices: { [name]: { input: 1, output: 2 } },
   });
-  const file = opening.use(
+  const { path } = opening.use(
     providersFile({
       speech: says === null ? [] : (entries ?? [earsOf(speech.url, join(folder, 'key'))]),
       lanes: model ? [lane('writer', 'writer-1'), lane('vectors', 'vectors-1')] : [],
       aliases: model ? { svc: ['writer'], 'svc-fast': ['writer'], 'svc-embed': ['vectors'] } : {},
     }),
   );
+  const stack = opening.move();
+  return { speech, provider, path, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Opens it. */
+export async function openTranscripts({
+  settings,
+  gateways = 1,
+  log,
+  ...own
+}: Providers = {}): Promise<TranscriptsTest> {
+  await using opening = new AsyncDisposableStack();
+  const { speech, provider, path } = opening.use(await openProviders(own));
   const base = opening.use(
-    await openTest({ gateways, settings: { SVC_PROVIDERS: file.path, ...settings }, ...(log && { log }) }),
+    await openTest({ gateways, settings: { SVC_PROVIDERS: path, ...settings }, ...(log && { log }) }),
   );
   return new TranscriptsTest(base, speech, provider, opening.move());
 }
