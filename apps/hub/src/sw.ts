@@ -60,7 +60,7 @@ async function keepShared(request: Request): Promise<'1' | 'large' | 'none'> {
   if (file.size > mostSharedBytes) return 'large';
   const { name, size: bytes, lastModified } = file;
   await keepFile(sharedId, file);
-  const terms = { title: '', language: '', folderId: '', consent: '' };
+  const terms = { title: '', language: '', folderId: '', consent: '', mark: '' };
   await keepUpload({ ...terms, id: sharedId, name, bytes, lastModified, at: Date.now(), isPaused: true });
   return '1';
 }

@@ -7,6 +7,8 @@ export interface WaitingUpload {
   name: string;
   bytes: number;
   lastModified: number;
+  /** Tells its file from others, when it is picked again. */
+  mark: string;
   title: string;
   /** Spoken; empty: the provider finds out. */
   language: string;

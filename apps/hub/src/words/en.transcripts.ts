@@ -109,9 +109,7 @@ export const transcriptsEn = {
     nothingShared: 'No file came along. Share it once more, or upload it here.',
     sharedTooLarge: 'The file is larger than 500 MB. Upload it here.',
 
-    recordedAt: 'Recorded',
     length: 'Length',
-    source: 'Source',
     soundUntil: 'Sound is kept until',
     purged: 'Its sound was deleted',
     purgedText: 'Sound is kept for 30 days. The text stays.',
@@ -137,7 +135,6 @@ export const transcriptsEn = {
     showPrompt: 'Open the prompt',
     bookmarks: 'Bookmarks',
     addBookmark: 'Bookmark this moment',
-    note: 'Note',
     bookmarked: (at: string) => `Bookmarked at ${at}`,
     bookmarkGone: 'The bookmark is removed',
     removeBookmark: (at: string) => `Remove the bookmark at ${at}`,
@@ -166,7 +163,6 @@ export const transcriptsEn = {
       speed: 'Slower or faster',
     },
 
-    correct: 'Correct',
     correctAt: (at: string) => `Correct what was said at ${at}`,
     said: 'What was said',
     saidBy: 'Said by',

@@ -110,9 +110,7 @@ export const transcriptsRo: typeof transcriptsEn = {
     nothingShared: 'Nu a venit niciun fișier. Trimite-l încă o dată sau încarcă-l aici.',
     sharedTooLarge: 'Fișierul are peste 500 MB. Încarcă-l aici.',
 
-    recordedAt: 'Înregistrată',
     length: 'Durată',
-    source: 'Sursă',
     soundUntil: 'Sunetul se păstrează până la',
     purged: 'Sunetul a fost șters',
     purgedText: 'Sunetul se păstrează 30 de zile. Textul rămâne.',
@@ -138,7 +136,6 @@ export const transcriptsRo: typeof transcriptsEn = {
     showPrompt: 'Deschide promptul',
     bookmarks: 'Semne de carte',
     addBookmark: 'Marchează acest moment',
-    note: 'Notă',
     bookmarked: (at) => `Marcat la ${at}`,
     bookmarkGone: 'Semnul este eliminat',
     removeBookmark: (at) => `Elimină semnul de la ${at}`,
@@ -167,7 +164,6 @@ export const transcriptsRo: typeof transcriptsEn = {
       speed: 'Mai încet sau mai repede',
     },
 
-    correct: 'Corectează',
     correctAt: (at) => `Corectează ce s-a spus la ${at}`,
     said: 'Ce s-a spus',
     saidBy: 'Spus de',

@@ -15,11 +15,11 @@ export function LiveText({ id }: { id: string }) {
   const [lines, setLines] = useState<Live['finals']>([]);
   const [last, setLast] = useState<Live>();
   useEffect(() => {
-    const end = new AbortController();
+    let stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const listen = async (): Promise<void> => {
+    const listen = async (signal: AbortSignal): Promise<void> => {
       try {
-        for await (const frame of api.transcripts.stream({}, { signal: end.signal, retries: 0 })) {
+        for await (const frame of api.transcripts.stream({}, { signal, retries: 0 })) {
           if (frame.event !== 'transcript' || frame.data.id !== id || frame.data.live === undefined) continue;
           const { live } = frame.data;
           setLast(live);
@@ -28,11 +28,20 @@ export function LiveText({ id }: { id: string }) {
       } catch {
         // A lost stream is opened again below.
       }
-      if (!end.signal.aborted) timer = setTimeout(() => void listen(), againMs);
+      if (!signal.aborted) timer = setTimeout(() => void listen(signal), againMs);
     };
-    void listen();
+    // A page that nobody sees holds no connection.
+    const turn = (): void => {
+      stop.abort();
+      clearTimeout(timer);
+      stop = new AbortController();
+      if (!document.hidden) void listen(stop.signal);
+    };
+    turn();
+    document.addEventListener('visibilitychange', turn);
     return () => {
-      end.abort();
+      document.removeEventListener('visibilitychange', turn);
+      stop.abort();
       clearTimeout(timer);
     };
   }, [id]);

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { api } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { Button } from '../../ui/Button.tsx';
@@ -16,6 +16,9 @@ const ownAddress = ({ url }: Track): string => {
   const { pathname, search } = new URL(url);
   return `${pathname}${search}`;
 };
+
+/** An address that fails so soon is not too old. */
+const oldMs = 60_000;
 
 /** What can be chosen: a track that has all voices alone, else each of the two and both at once. */
 const choicesOf = (tracks: readonly Track[]): Choice[] => {
@@ -88,22 +91,33 @@ function Loaded({
   const newest = heard.map(ownAddress);
   const [sources, setSources] = useState(newest);
   const [isFailed, setFailed] = useState(false);
+  const isRenewed = useRef(false);
   const newestText = newest.join(' ');
-  useEffect(() => {
+  useLayoutEffect(() => {
     playback.attach(audio.current, beside.current);
     return () => playback.attach(null, null);
   }, [playback]);
   useEffect(() => {
-    if (!isFailed || newestText === sources.join(' ')) return;
+    if (!isRenewed.current || newestText === sources.join(' ')) return;
+    isRenewed.current = false;
     playback.reload();
     setSources(newest);
     setFailed(false);
-  }, [isFailed, newestText]);
+  }, [newestText]);
   const tell = (): void => playback.tell();
-  const lost = (): void => {
+  /** Asks for another address; a sound that this browser cannot play fails with that one too, and is not asked for again. */
+  const renew = (): void => {
+    isRenewed.current = true;
     playback.reload();
-    setFailed(true);
     onLost();
+  };
+  const takenAt = useRef(performance.now());
+  useEffect(() => {
+    takenAt.current = performance.now();
+  }, [sources]);
+  const lost = (): void => {
+    setFailed(true);
+    if (performance.now() - takenAt.current > oldMs) renew();
   };
   return (
     <section class="player" aria-label={text.player}>
@@ -127,7 +141,14 @@ function Loaded({
           onLoadedMetadata={() => playback.setSpeed(playback.speed)}
         />
       )}
-      {isFailed && <p class="hint">{text.cannotPlay}</p>}
+      {isFailed && (
+        <p class="hint">
+          {text.cannotPlay}{' '}
+          <Button look="quiet" onPress={renew}>
+            {words.retry}
+          </Button>
+        </p>
+      )}
       <Place transcript={transcript} playback={playback} />
       <div class="player-acts">
         <Transport playback={playback} />
@@ -135,22 +156,35 @@ function Loaded({
           {text.addBookmark}
         </Button>
         <Speed playback={playback} />
-        {choices.length > 1 && (
-          <select
-            class="small"
-            aria-label={text.track}
-            value={choice}
-            onChange={(event) => onChoice(event.currentTarget.value as Choice)}
-          >
-            {choices.map((one) => (
-              <option value={one} key={one}>
-                {text.tracks[one]}
-              </option>
-            ))}
-          </select>
-        )}
+        {choices.length > 1 && <TrackChoice {...{ choice, choices, onChoice }} />}
       </div>
     </section>
+  );
+}
+
+function TrackChoice({
+  choice,
+  choices,
+  onChoice,
+}: {
+  choice: Choice;
+  choices: readonly Choice[];
+  onChoice: (choice: Choice) => void;
+}) {
+  const text = useWords().transcripts;
+  return (
+    <select
+      class="small"
+      aria-label={text.track}
+      value={choice}
+      onChange={(event) => onChoice(event.currentTarget.value as Choice)}
+    >
+      {choices.map((one) => (
+        <option value={one} key={one}>
+          {text.tracks[one]}
+        </option>
+      ))}
+    </select>
   );
 }
 

@@ -21,6 +21,9 @@ import { NewUpload, Shared, Uploads } from './Uploads.tsx';
 
 const shownStates = ['ready', 'failed', 'recording'] as const;
 
+/** A search costs: one letter finds nothing of use. */
+const fewestLetters = 2;
+
 /** Every recording, newest first. */
 export function Transcripts() {
   const words = useWords();
@@ -97,7 +100,7 @@ export function Transcripts() {
         />
       </div>
       {wanted.q === '' ? list : <Section title={text.byTitle}>{list}</Section>}
-      {wanted.q !== '' && <Search q={wanted.q} folder={wanted.folder} />}
+      {wanted.q.length >= fewestLetters && <Search q={wanted.q} folder={wanted.folder} />}
       <div class="foot">
         <ButtonLink to="/transcripts/vocabulary" look="quiet">
           {text.vocabulary}

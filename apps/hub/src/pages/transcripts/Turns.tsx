@@ -39,6 +39,11 @@ export function Turns({ transcript, playback }: { transcript: TranscriptRecord; 
     [speakers],
   );
 
+  /** What is corrected stays in sight, wherever the sound is. */
+  const edit = (seq: number | undefined): void => {
+    playback.unfollow();
+    setEdited(seq);
+  };
   const tap = async (event: MouseEvent): Promise<void> => {
     const target = event.target as Element;
     const line = target.closest<HTMLElement>('.turn-text');
@@ -75,13 +80,13 @@ export function Turns({ transcript, playback }: { transcript: TranscriptRecord; 
             voice={voices.get(said.speaker)}
             speakers={speakers}
             isEdited={edited === said.seq}
-            onEdit={setEdited}
+            onEdit={edit}
             onPlay={(ms) => playback.playFrom(ms)}
           />
         ))}
       </ol>
       <span id="after-text" tabIndex={-1} />
-      {isBehind && (
+      {isBehind && edited === undefined && (
         <div class="to-now">
           <Button look="primary" onPress={() => playback.follow()}>
             {text.backToNow}
@@ -125,6 +130,8 @@ const intentMs = 1_000;
 function useFollowing(playback: Playback, moments: readonly Moment[]): boolean {
   const marked = useRef<Element[]>([]);
   const jumps = useRef(0);
+  /** When the reader last did what scrolls. */
+  const wishedAt = useRef(-intentMs);
   const [isBehind, setBehind] = useState(false);
   const paint = useCallback(() => {
     const moment = moments[momentAt(moments, playback.ms)];
@@ -136,20 +143,21 @@ function useFollowing(playback: Playback, moments: readonly Moment[]): boolean {
     for (const one of marked.current) one.classList.remove('now');
     for (const one of now) one.classList.add('now');
     marked.current = now;
+    // A place that was asked for is newer than any wish to scroll.
+    if (jumps.current !== playback.jumps) wishedAt.current = -intentMs;
     jumps.current = playback.jumps;
     if (playback.isFollowing) reveal(now.at(-1));
   }, [playback, moments]);
   useFrames(playback, paint);
   useEffect(() => playback.listen(() => setBehind(playback.isPlaying && !playback.isFollowing)), [playback]);
   useEffect(() => {
-    let wishedAt = -intentMs;
     const wish = (event: Event): void => {
       const isOther = event instanceof KeyboardEvent && !/^(?:Page|Home|End|Arrow[UD])/.test(event.key);
-      if (!isOther) wishedAt = performance.now();
+      if (!isOther) wishedAt.current = performance.now();
     };
     // Our own scrolling, and that of a text which changes its height, is no wish of the reader.
     const leave = (): void => {
-      if (performance.now() - wishedAt <= intentMs) playback.unfollow();
+      if (performance.now() - wishedAt.current <= intentMs) playback.unfollow();
     };
     const wishes = ['wheel', 'touchmove', 'keydown'] as const;
     for (const name of wishes) addEventListener(name, wish, { passive: true });

@@ -85,22 +85,24 @@ function UploadRow({ row }: { row: ShownUpload }) {
         {refusal && <span class="problem">{refusalOf(refusal, words)}</span>}
         {state === 'lost' && <span class="hint">{text.lostText}</span>}
       </span>
-      {isUnderWay && (
-        <Button icon="pause" onPress={() => uploader.pause(id)}>
-          {text.pauseUpload}
-        </Button>
-      )}
-      {(state === 'paused' || state === 'refused') && (
-        <Button icon="play" onPress={() => uploader.continue(id)}>
-          {state === 'paused' ? text.resumeUpload : words.retry}
-        </Button>
-      )}
-      {state === 'lost' && <PickAgain row={row} />}
-      {state !== 'finishing' && (
-        <Button look="danger" onPress={() => uploader.drop(id)}>
-          {text.dropUpload}
-        </Button>
-      )}
+      <div class="card-acts">
+        {isUnderWay && (
+          <Button icon="pause" onPress={() => uploader.pause(id)}>
+            {text.pauseUpload}
+          </Button>
+        )}
+        {(state === 'paused' || state === 'refused') && (
+          <Button icon="play" onPress={() => uploader.continue(id)}>
+            {state === 'paused' ? text.resumeUpload : words.retry}
+          </Button>
+        )}
+        {state === 'lost' && <PickAgain row={row} />}
+        {state !== 'finishing' && (
+          <Button look="danger" onPress={() => uploader.drop(id)}>
+            {text.dropUpload}
+          </Button>
+        )}
+      </div>
     </li>
   );
 }
@@ -110,18 +112,13 @@ function PickAgain({ row }: { row: WaitingUpload }) {
   const text = useWords().transcripts;
   const acts = useActs();
   const input = useId();
+  const pick = async (file: File | undefined): Promise<void> => {
+    if (file && !(await uploader.pick(row.id, file))) acts.say(text.notTheFile(row.name), { isProblem: true });
+  };
   return (
     <label class="button plain" for={input}>
       {text.pickAgain}
-      <input
-        id={input}
-        class="unseen"
-        type="file"
-        onChange={(event) => {
-          const [file] = event.currentTarget.files ?? [];
-          if (file && !uploader.pick(row.id, file)) acts.say(text.notTheFile(row.name), { isProblem: true });
-        }}
-      />
+      <input id={input} class="unseen" type="file" onChange={(event) => void pick(event.currentTarget.files?.[0])} />
     </label>
   );
 }

@@ -32,10 +32,13 @@ export class Playback {
   attach(audio: HTMLAudioElement | null, beside: HTMLAudioElement | null): void {
     this.#audio = audio ?? undefined;
     this.#beside = beside ?? undefined;
+    // It may know how long the sound is already.
+    if (audio !== null && audio.readyState > 0) this.loaded();
   }
 
   /** Its element knows how long the sound is, so it can be put to a place. */
   loaded(): void {
+    if (!this.#audio) return;
     const wanted = this.#wanted;
     this.#wanted = undefined;
     this.setSpeed(this.#speed);
@@ -120,7 +123,7 @@ export class Playback {
 
   #follow(): void {
     const [audio, beside] = [this.#audio, this.#beside];
-    if (!audio || !beside || beside.readyState === 0) return;
+    if (!audio || !beside || beside.readyState === 0 || beside.seeking) return;
     if (Math.abs(beside.currentTime - audio.currentTime) > mostDrift) beside.currentTime = audio.currentTime;
     if (audio.paused && !beside.paused) beside.pause();
     if (!audio.paused && beside.paused && !beside.ended) void beside.play().catch(() => {});

@@ -46,8 +46,15 @@ const longestWaitMs = 30_000;
 /** How long to wait before try `tries`, from 1; a network that comes back ends the wait. */
 export const waitMsOf = (tries: number): number => Math.min(longestWaitMs, 1_000 * 2 ** Math.min(tries - 1, 10));
 
-/** Whether a file that was picked again is the one that was begun. */
-export const isSameFile = (
-  one: { name: string; bytes: number; lastModified: number },
-  file: { name: string; size: number; lastModified: number },
-): boolean => one.name === file.name && one.bytes === file.size && one.lastModified === file.lastModified;
+/** Bytes at each end of a file by which it is known again. */
+const markBytes = 64 * kib;
+
+/**
+ * Tells a file from others by its length and its ends. Phones give a file another name or time when it is picked again, so
+ * these do not count.
+ */
+export async function markOf(file: Blob): Promise<string> {
+  const ends = new Blob([file.slice(0, markBytes), file.slice(Math.max(0, file.size - markBytes))]);
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', await ends.arrayBuffer()));
+  return `${file.size}-${Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}

@@ -9,7 +9,7 @@ import {
   type WaitingUpload,
   waitingUploads,
 } from '../../uploads.store.ts';
-import { afterFailure, isSameFile, nextPieceBytes, tusMetadata, waitMsOf } from './tus.rules.ts';
+import { afterFailure, markOf, nextPieceBytes, tusMetadata, waitMsOf } from './tus.rules.ts';
 
 type UploadState = 'waiting' | 'sending' | 'paused' | 'offline' | 'finishing' | 'refused' | 'lost';
 
@@ -83,6 +83,7 @@ class Uploader {
       name: file.name,
       bytes: file.size,
       lastModified: file.lastModified,
+      mark: await markOf(file),
       at: Date.now(),
       isPaused: false,
     };
@@ -107,9 +108,8 @@ class Uploader {
   }
 
   /** Takes the file again that this browser has not kept; false when it is another one. */
-  pick(id: string, file: File): boolean {
-    const row = this.#find(id);
-    if (!row || !isSameFile(row, file)) return false;
+  async pick(id: string, file: File): Promise<boolean> {
+    if ((await markOf(file)) !== this.#find(id)?.mark) return false;
     this.#files.set(id, file);
     this.continue(id);
     return true;

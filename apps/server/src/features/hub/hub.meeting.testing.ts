@@ -64,10 +64,15 @@ const hears: Says = (response, got) => protocols.deepgram(spoken, 'en')(response
 export const openMeetingProviders = (): Promise<OwnProviders> => openProviders({ says: hears, model: writes });
 
 /** Records the meeting for an account, as a device does, until it can be read; answers its id. */
-export async function recordMeeting(url: string, key: string, fields: object = {}): Promise<string> {
+export async function recordMeeting(
+  url: string,
+  key: string,
+  fields: object = {},
+  tracks: Record<string, Buffer> = { mixed: meetingSound },
+): Promise<string> {
   const recorder = new Recorder({ url }, { key });
   const id = await recorder.begin(fields);
-  const { status, body } = await recorder.finalize(id, { mixed: meetingSound });
+  const { status, body } = await recorder.finalize(id, tracks);
   assert.equal(status, 200, JSON.stringify(body));
   const record = await recorder.over(id);
   assert.equal(record.status, 'ready', JSON.stringify(record.error));

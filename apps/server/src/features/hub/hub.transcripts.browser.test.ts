@@ -94,7 +94,7 @@ describe('transcripts in the hub in a browser', { skip: skipped, timeout: 180_00
         return top >= 0 && bottom <= page.innerHeight;
       }),
     );
-    assert.equal(await tab.getByRole('button', { name: text.backToNow }).count(), 0);
+    await tab.getByRole('button', { name: text.backToNow }).waitFor({ state: 'detached' });
     check();
   });
 
@@ -119,16 +119,16 @@ describe('transcripts in the hub in a browser', { skip: skipped, timeout: 180_00
     check();
   });
 
-  test('an upload that lost the network goes on where it was, over a reload too, and becomes one transcript', async () => {
-    await using opened = await open();
-    const { tab, context, words, make, check } = opened;
+  /** A person whose upload is cut after two pieces, and waits. */
+  const cutUpload = async (opened: Opened) => {
+    const { tab, context, words } = opened;
     const text = words.transcripts;
     const offsets: number[] = [];
-    let isCut = true;
+    const line = { isCut: true };
     await context.route('**/v1/uploads/*', async (route) => {
       const request = route.request();
       if (request.method() !== 'PATCH') return route.continue();
-      if (isCut && offsets.length === 2) return route.abort('internetdisconnected');
+      if (line.isCut && offsets.length === 2) return route.abort('internetdisconnected');
       offsets.push(Number(request.headers()['upload-offset']));
       return route.continue();
     });
@@ -138,23 +138,62 @@ describe('transcripts in the hub in a browser', { skip: skipped, timeout: 180_00
     await tab.getByLabel(text.titleField, { exact: true }).fill('Uploaded meeting');
     await tab.getByRole('button', { name: text.upload, exact: true }).click();
     await tab.getByText(text.uploadStates.offline).waitFor();
+    const whole = async () => {
+      await tab.getByText(text.uploaded).waitFor();
+      const sorted = offsets.toSorted((one, other) => one - other);
+      assert.deepEqual([offsets, new Set(offsets).size], [sorted, offsets.length], 'no byte went twice');
+    };
+    return { line, whole };
+  };
+
+  test('an upload that lost the network goes on where it was, over a reload too, and becomes one transcript', async () => {
+    await using opened = await open();
+    const { tab, words, make, check } = opened;
+    const text = words.transcripts;
+    const { line, whole: isWhole } = await cutUpload(opened);
     await tab.reload();
     await tab.getByText(text.uploadStates.offline).waitFor();
-    isCut = false;
+    line.isCut = false;
     await tab.evaluate(() => (globalThis as any).dispatchEvent(new (globalThis as any).Event('online')));
-    await tab.getByText(text.uploaded).waitFor();
-    assert.deepEqual(
-      offsets,
-      offsets.toSorted((one, other) => one - other),
-      'no byte went twice',
-    );
-    assert.equal(new Set(offsets).size, offsets.length);
+    await isWhole();
     await tab.getByRole('link', { name: new RegExp(`${text.states.ready}.*Uploaded meeting`) }).waitFor();
     const { transcripts } = await make('/v1/transcripts', undefined, 'GET');
     assert.deepEqual(
       transcripts.map((one: { duration_ms: number }) => one.duration_ms),
       [meetingMs],
     );
+    check();
+  });
+
+  test('a paused upload rests over a reload; a file that the browser lost is picked again, and no other one', async () => {
+    await using opened = await open('ro');
+    const { tab, words, check } = opened;
+    const text = words.transcripts;
+    const { line, whole: isWhole } = await cutUpload(opened);
+    await tab.getByRole('button', { name: text.pauseUpload }).click();
+    line.isCut = false;
+    await tab.reload();
+    await tab.getByRole('button', { name: text.resumeUpload }).waitFor();
+    // As where the browser has no room for it.
+    await tab.evaluate(
+      () =>
+        new Promise<void>((resolve) => {
+          const request = (globalThis as any).indexedDB.open('svc-hub-uploads');
+          request.addEventListener('success', () => {
+            const clearing = request.result.transaction('files', 'readwrite').objectStore('files').clear();
+            clearing.addEventListener('success', () => {
+              request.result.close();
+              resolve();
+            });
+          });
+        }),
+    );
+    await tab.reload();
+    await tab.getByText(text.lostText).waitFor();
+    await tab.getByLabel(text.pickAgain).setInputFiles({ ...file, buffer: file.buffer.subarray(1) });
+    await tab.getByText(text.notTheFile(file.name)).waitFor();
+    await tab.getByLabel(text.pickAgain).setInputFiles(file);
+    await isWhole();
     check();
   });
 
@@ -263,6 +302,13 @@ describe('transcripts in the hub in a browser', { skip: skipped, timeout: 180_00
     const text = words.transcripts;
     await tab.evaluate(async () => (globalThis as any).navigator.serviceWorker.ready.then(() => undefined));
     await tab.reload();
+    // Where no worker takes it, the server leads to a page that says so.
+    const body = new FormData();
+    body.set('file', new Blob(['x']), file.name);
+    const unheard = await fetch(`${hub.origin}/hub/share`, { method: 'POST', body, redirect: 'manual' });
+    assert.deepEqual([unheard.status, unheard.headers.get('location')], [303, '/hub/transcripts?shared=none']);
+    await show(opened, '/transcripts?shared=none');
+    await tab.getByText(text.nothingShared).waitFor();
     // As the system's share menu sends it.
     await tab.evaluate(() => {
       const { document } = globalThis as any;
@@ -313,6 +359,41 @@ describe('transcripts in the hub in a browser', { skip: skipped, timeout: 180_00
     await tab.getByText(text.purgedText).waitFor();
     assert.equal(await tab.locator('audio').count(), 0);
     await tab.getByText('Good morning, let us begin').waitFor();
+    check();
+  });
+
+  test('a recording that failed says why, and the button beside it mends it as the page looks on', async () => {
+    await using opened = await open('ro');
+    const { tab, words, check } = opened;
+    const text = words.transcripts;
+    const id = await record(opened);
+    await hub.t.gateway.kernel.sql`
+      update transcripts.transcripts set state = 'failed', error = 'the provider was away' where id = ${id}`;
+    await show(opened, `/transcripts/${id}`);
+    await tab.getByText('the provider was away').waitFor();
+    await tab.getByRole('alert').getByRole('button', { name: text.retranscribe }).click();
+    await tab.locator('.facts').getByText(text.states.ready, { exact: true }).waitFor();
+    check();
+  });
+
+  test('two tracks are heard at once, and each of them alone goes on at the same place', async () => {
+    await using opened = await open();
+    const { tab, words, account, check } = opened;
+    const text = words.transcripts;
+    const id = await recordMeeting(hub.t.gateway.url, account.key, {}, { mic: meetingSound, system: meetingSound });
+    await show(opened, `/transcripts/${id}`);
+    await tab.locator('.turn-time').nth(3).click();
+    const both = () =>
+      tab
+        .locator('audio')
+        .evaluateAll((all: any[]) => all.map(({ currentTime, paused }) => ({ ms: currentTime * 1_000, paused })));
+    await until(async () => {
+      const all = await both();
+      return all.length === 2 && all.every(({ ms, paused }) => !paused && ms > beginsMs(1));
+    });
+    const before = (await both())[0]?.ms ?? 0;
+    await tab.getByLabel(text.track).selectOption('mic');
+    await hears(tab, before);
     check();
   });
 
