@@ -43,6 +43,9 @@ export function Turns({ transcript, playback }: { transcript: TranscriptRecord; 
   const edit = (seq: number | undefined): void => {
     playback.unfollow();
     setEdited(seq);
+    // The focus goes into the form, and back to its button when the form is closed.
+    const wanted = seq === undefined ? `#turn-${edited} .turn-head > .button` : `#turn-${seq} textarea`;
+    requestAnimationFrame(() => document.querySelector<HTMLElement>(wanted)?.focus());
   };
   const tap = async (event: MouseEvent): Promise<void> => {
     const target = event.target as Element;

@@ -109,6 +109,8 @@ describe('transcripts in the hub in a browser', { skip: skipped, timeout: 180_00
     await turn.getByLabel(text.said).fill('Agreed. Ana writes <b>it</b> by Monday.');
     await turn.getByRole('button', { name: words.save }).click();
     await turn.getByText('Agreed. Ana writes <b>it</b> by Monday.').waitFor();
+    // The focus is where it was before.
+    await tab.locator('#turn-3 .turn-head > .button:focus').waitFor();
     await turn.getByRole('button', { name: text.corrected }).click();
     await turn.getByText(`${text.heard}: Agreed. I write the announcement by Friday.`).waitFor();
     const [said] = (await make(`/v1/transcripts/${id}`, undefined, 'GET')).transcript.utterances.slice(3);
