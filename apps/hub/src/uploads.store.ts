@@ -52,7 +52,13 @@ async function ask<T>(
 ): Promise<T> {
   const database = await open();
   try {
-    return await answerOf(work(database.transaction(name, mode).objectStore(name)));
+    const transaction = database.transaction(name, mode);
+    const over = new Promise((resolve, reject) => {
+      transaction.addEventListener('complete', resolve);
+      transaction.addEventListener('abort', () => reject(transaction.error ?? new Error('nothing is kept here')));
+    });
+    const [answer] = await Promise.all([answerOf(work(transaction.objectStore(name))), over]);
+    return answer;
   } finally {
     database.close();
   }

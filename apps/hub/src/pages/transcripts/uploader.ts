@@ -95,15 +95,17 @@ class Uploader {
     this.#start(row.id);
   }
 
-  pause(id: string): void {
+  /** Stops an upload; it is said to rest once that holds over a reload too. */
+  async pause(id: string): Promise<void> {
     this.#stops.get(id)?.abort();
-    this.#change(id, { state: 'paused', isPaused: true });
-    this.#keep(id);
+    this.#change(id, { isPaused: true });
+    await this.#keep(id);
+    this.#change(id, { state: 'paused' });
   }
 
-  continue(id: string): void {
+  async continue(id: string): Promise<void> {
     this.#change(id, { state: 'waiting', isPaused: false });
-    this.#keep(id);
+    await this.#keep(id);
     this.#start(id);
   }
 
@@ -111,7 +113,7 @@ class Uploader {
   async pick(id: string, file: File): Promise<boolean> {
     if ((await markOf(file)) !== this.#find(id)?.mark) return false;
     this.#files.set(id, file);
-    this.continue(id);
+    await this.continue(id);
     return true;
   }
 
@@ -147,11 +149,11 @@ class Uploader {
     for (const hear of this.#heard) hear();
   }
 
-  #keep(id: string): void {
+  async #keep(id: string): Promise<void> {
     const row = this.#find(id);
     if (!row) return;
     const { state: _state, offset: _offset, refusal: _refusal, ...kept } = row;
-    void keepUpload(kept).catch(() => {});
+    await keepUpload(kept).catch(() => {});
   }
 
   async #forget(id: string): Promise<void> {
@@ -179,6 +181,7 @@ class Uploader {
         await this.#send(id, signal, () => {
           tries = 0;
         });
+        signal.throwIfAborted();
         this.#change(id, { state: 'finishing' });
         const transcriptId = await this.#handIn(id, signal);
         await this.#forget(id);
@@ -211,7 +214,7 @@ class Uploader {
       const { uploadId: _gone, ...rest } = row;
       return { ...rest, offset: 0 };
     });
-    this.#keep(id);
+    void this.#keep(id);
   }
 
   /** Sends what the server does not have yet; it alone knows how far the file is. */
@@ -230,10 +233,11 @@ class Uploader {
       };
       uploadId = (await api.uploads.create({} as Parameters<typeof api.uploads.create>[0], { ...call, headers })).id;
       this.#change(id, { uploadId });
-      this.#keep(id);
+      await this.#keep(id);
     } else ({ offset } = await api.uploads.get({ params: { id: uploadId } }, { ...call, headers: tus }));
     let bytes = nextPieceBytes(file.size);
     while (offset < file.size) {
+      signal.throwIfAborted();
       this.#change(id, { state: 'sending', offset });
       const began = performance.now();
       const end = Math.min(offset + bytes, file.size);

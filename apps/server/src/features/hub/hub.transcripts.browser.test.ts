@@ -173,6 +173,7 @@ describe('transcripts in the hub in a browser', { skip: skipped, timeout: 180_00
     const text = words.transcripts;
     const { line, whole: isWhole } = await cutUpload(opened);
     await tab.getByRole('button', { name: text.pauseUpload }).click();
+    await tab.getByText(text.uploadStates.paused, { exact: true }).waitFor();
     line.isCut = false;
     await tab.reload();
     await tab.getByRole('button', { name: text.resumeUpload }).waitFor();
