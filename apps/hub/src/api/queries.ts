@@ -46,12 +46,16 @@ export function createQueries(store: Store): QueryClient {
 }
 const keptAt = new Map<string, number>();
 
-/** Puts what the browser kept in front of what will be read. */
+/**
+ * Puts what the browser kept in front of what will be read. All of it is read anew where it is shown: the page before may have heard
+ * of a change and been left before it read what that made old.
+ */
 export async function restore(client: QueryClient, store: Store): Promise<void> {
   for (const { key, data, at } of await store.load()) {
     keptAt.set(key, at);
     client.setQueryData(JSON.parse(key) as QueryKey, data, { updatedAt: at });
   }
+  void client.invalidateQueries({ refetchType: 'none' });
 }
 
 /** What a page knows of an answer. */

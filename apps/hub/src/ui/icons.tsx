@@ -26,7 +26,6 @@ const paths = {
   pause: 'M9 5v14M15 5v14',
   play: 'M8 5l11 7-11 7z',
   terminal: 'M4 5h16v14H4z M8 10l3 2.5L8 15 M13 15h4',
-  upload: 'M12 16V4 M7 9l5-5 5 5 M5 20h14',
   clock: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 7v5l3 2',
   chevron: 'M9 6l6 6-6 6',
   edit: 'M4 20h4L19 9l-4-4L4 16zM13 7l4 4',
