@@ -46,8 +46,11 @@ export class HubTest implements AsyncDisposable {
   }
 
   /** Opens both. */
-  static async open(settings: ReturnType<NonNullable<Parameters<typeof openPlatform>[0]>> = {}): Promise<HubTest> {
-    const t = await openPlatform((port) => ({ SVC_BASE_URL: `http://localhost:${port}`, ...settings }));
+  static async open(
+    settings: ReturnType<NonNullable<Parameters<typeof openPlatform>[0]>> = {},
+    given?: Platform,
+  ): Promise<HubTest> {
+    const t = given ?? (await openPlatform((port) => ({ SVC_BASE_URL: `http://localhost:${port}`, ...settings })));
     const chrome = await chromium.launch({
       executablePath: chromiumPath,
       args: ['--no-sandbox', '--disable-background-networking'],
