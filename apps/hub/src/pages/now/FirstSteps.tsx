@@ -3,7 +3,10 @@ import { Section } from '../../ui/Page.tsx';
 import { useWords } from '../../words/words.tsx';
 import type { Overview } from './overview.ts';
 
-/** What a new account does first; each step goes when it is done. */
+/** This device could be told of what happens, and was not asked yet. */
+const canBeTold = (): boolean => 'Notification' in globalThis && Notification.permission === 'default';
+
+/** What a new account does first; each step goes when it is done, and with the machine the one of this device. */
 export function FirstSteps({ overview: { counts } }: { overview: Overview }) {
   const words = useWords();
   const text = words.now;
@@ -32,6 +35,15 @@ export function FirstSteps({ overview: { counts } }: { overview: Overview }) {
               <p class="hint">{text.stepMachineText}</p>
             </div>
             <ButtonLink to="/machines">{words.machines.invite}</ButtonLink>
+          </li>
+        )}
+        {canBeTold() && (
+          <li>
+            <div>
+              <h3>{text.stepPhone}</h3>
+              <p class="hint">{text.stepPhoneText}</p>
+            </div>
+            <ButtonLink to="/notifications">{words.nav.notifications}</ButtonLink>
           </li>
         )}
       </ol>

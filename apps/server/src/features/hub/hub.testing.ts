@@ -58,6 +58,10 @@ export class HubTest implements AsyncDisposable {
     return new HubTest(t, chrome);
   }
 
+  /** A browser in which nobody is signed in. */
+  stranger = (locale: Locale = 'en', size: Size = 'phone'): Promise<BrowserContext> =>
+    this.#chrome.newContext({ locale, viewport: sizes[size] });
+
   /** A new person who is signed in, with all that their browser asked for and was refused. */
   async person(locale: Locale = 'en', size: Size = 'phone', more: object = {}): Promise<Opened> {
     const { t, origin } = this;
