@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { en } from '../../../../hub/src/words/en.ts';
 import { http, until } from '../../testing.ts';
 import { password } from '../auth/auth.testing.ts';
-import { checkLooks, HubTest, type Opened, skipped, whole } from './hub.testing.ts';
+import { checkLooks, HubTest, keptIn, type Opened, skipped, whole } from './hub.testing.ts';
 
 describe('the hub in a browser', { skip: skipped }, () => {
   let hub: HubTest;
@@ -254,27 +254,37 @@ describe('the hub in a browser', { skip: skipped }, () => {
     await other.waitForURL(/\/auth\/sign-in\//);
     const reader = await context.newPage();
     await reader.goto(`${origin}/hub/manifest.webmanifest`);
-    const kept = await reader.evaluate(async () => {
-      const page = globalThis as any;
-      const names = (await page.indexedDB.databases()).map(({ name }: { name: string }) => name);
-      const rows = [];
-      for (const name of names) {
-        const database: any = await new Promise((resolve) => {
-          const request = page.indexedDB.open(name);
-          request.addEventListener('success', () => resolve(request.result));
-        });
-        for (const store of database.objectStoreNames) {
-          rows.push(
-            await new Promise((resolve) => {
-              const request = database.transaction(store).objectStore(store).getAll();
-              request.addEventListener('success', () => resolve(request.result));
-            }),
-          );
-        }
-        database.close();
-      }
-      return JSON.stringify([rows, { ...page.localStorage }, { ...page.sessionStorage }]);
-    });
+    const kept = await keptIn(reader);
     assert.doesNotMatch(kept, /Canary/);
+  });
+
+  test('what is shown once is kept nowhere in the browser, and in no address', async () => {
+    await using opened = await open('en', 'screen');
+    const { tab, words, context } = opened;
+    const secrets: string[] = [];
+    const shownOnce = async (): Promise<void> => {
+      for (const text of await tab.locator('.copy-text pre').allTextContents())
+        secrets.push(...(/[\w-]{20,}/.exec(text.split('/').at(-1) ?? '') ?? []));
+    };
+    await tab.goto(`${origin}/hub/keys`);
+    await tab.getByRole('button', { name: words.keys.new, exact: true }).click();
+    await tab.getByRole('dialog').getByRole('button', { name: words.create, exact: true }).click();
+    await tab.getByText(words.keys.once, { exact: true }).waitFor();
+    await shownOnce();
+    await tab.goto(`${origin}/hub/heartbeats/new`);
+    await tab.getByLabel(words.name, { exact: true }).fill('Canary');
+    await tab.getByRole('button', { name: words.monitors.createAndCopy, exact: true }).click();
+    await tab.getByText(words.monitors.waiting).waitFor();
+    await shownOnce();
+    assert.ok(secrets.length >= 2, secrets.join(' '));
+    await tab.goto(`${origin}/hub/`);
+    await whole(tab);
+    const kept = await keptIn(tab);
+    const devtools = await context.newCDPSession(tab);
+    const { entries } = await devtools.send('Page.getNavigationHistory');
+    for (const secret of secrets) {
+      assert.equal(kept.includes(secret), false);
+      assert.equal(JSON.stringify(entries).includes(secret), false);
+    }
   });
 });

@@ -133,3 +133,22 @@ export async function whole(tab: Page): Promise<void> {
   await tab.locator('main h1').waitFor();
   await until(async () => (await tab.locator('.loading').count()) === 0);
 }
+
+/** All that the browser keeps for this origin: databases, caches of responses with their bodies, and the two storages, as JSON. */
+export const keptIn = (tab: Page): Promise<string> =>
+  tab.evaluate(`(async () => {
+    const settled = (request) => new Promise((resolve) => request.addEventListener('success', () => resolve(request.result)));
+    const kept = [{ ...localStorage }, { ...sessionStorage }, document.cookie];
+    for (const { name } of await indexedDB.databases()) {
+      const database = await settled(indexedDB.open(name));
+      for (const store of database.objectStoreNames)
+        kept.push(await settled(database.transaction(store).objectStore(store).getAll()));
+      database.close();
+    }
+    for (const name of await caches.keys()) {
+      const cache = await caches.open(name);
+      for (const request of await cache.keys())
+        kept.push(request.url, await (await cache.match(request)).text());
+    }
+    return JSON.stringify(kept);
+  })()`);
