@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { BrowserContext } from 'playwright-core';
 import { en } from '../../../../hub/src/words/en.ts';
 import { http, until } from '../../testing.ts';
 import { password } from '../auth/auth.testing.ts';
 import { checkLooks, HubTest, keptIn, type Opened, skipped, whole } from './hub.testing.ts';
+
+/** Takes away what is shown, as a person does. */
+const clearNotes = (context: BrowserContext): Promise<void> =>
+  context.serviceWorkers()[0]?.evaluate(async () => {
+    for (const note of await (globalThis as any).registration.getNotifications()) note.close();
+  }) ?? assert.fail('no worker');
 
 describe('the hub in a browser', { skip: skipped }, () => {
   let hub: HubTest;
@@ -126,11 +133,9 @@ describe('the hub in a browser', { skip: skipped }, () => {
     assert.equal((await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state, 'pending');
   });
 
-  test('a push shows its buttons, and Approve arrives once, from our own origin, as the signed-in person', async () => {
-    await using opened = await open();
-    const { context, tab, make } = opened;
+  /** Pushes to a browser as its maker's service would, and presses buttons of what it shows. */
+  const pushes = async ({ context, tab }: Opened) => {
     await context.grantPermissions(['notifications'], { origin });
-    const run = await waitingRun(opened);
     const devtools = await context.newCDPSession(tab);
     const registered = Promise.withResolvers<string>();
     devtools.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
@@ -139,36 +144,99 @@ describe('the hub in a browser', { skip: skipped }, () => {
     });
     await devtools.send('ServiceWorker.enable');
     await tab.evaluate(async () => (navigator as any).serviceWorker.ready.then(() => undefined));
-    const actions = (['approve', 'skip'] as const).map((id) => ({
+    const registrationId = await registered.promise;
+    const worker = context.serviceWorkers()[0] ?? assert.fail('no worker');
+    return {
+      deliver: (run: string, actions: object[]) => {
+        const data = JSON.stringify({ notification: { title: 'Deploy', tag: run }, svc: { id: run, actions } });
+        return devtools.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data });
+      },
+      notes: (): Promise<{ body: string; ids: string[] }[]> =>
+        worker.evaluate(async () => {
+          const notes = await (globalThis as any).registration.getNotifications();
+          return notes.map(({ body, actions: own }: any) => ({ body, ids: own.map((one: any) => one.action) }));
+        }),
+      press: (action: string) =>
+        worker.evaluate(async (pressed) => {
+          const scope = globalThis as any;
+          const [notification] = await scope.registration.getNotifications();
+          scope.dispatchEvent(new scope.NotificationEvent('notificationclick', { notification, action: pressed }));
+        }, action),
+    };
+  };
+  const decisions = (run: string) =>
+    (['approve', 'skip'] as const).map((id) => ({
       id,
       method: 'POST',
       path: `/v1/schedule-runs/${run}/decision`,
       body: { decision: id },
     }));
-    const data = JSON.stringify({ notification: { title: 'Deploy', tag: run }, svc: { id: run, actions } });
-    await devtools.send('ServiceWorker.deliverPushMessage', { origin, registrationId: await registered.promise, data });
-    const [worker] = context.serviceWorkers();
-    assert.ok(worker);
-    const notesOf = () =>
-      worker.evaluate(async () => {
-        const notes = await (globalThis as any).registration.getNotifications();
-        return notes.map(({ title, body, actions: own }: any) => ({
-          title,
-          body,
-          ids: own.map((one: any) => one.action),
-        }));
-      });
-    await until(async () => (await notesOf()).length === 1);
-    assert.deepEqual((await notesOf())[0].ids, ['approve', 'skip']);
-    const press = () =>
-      worker.evaluate(async () => {
-        const scope = globalThis as any;
-        const [notification] = await scope.registration.getNotifications();
-        scope.dispatchEvent(new scope.NotificationEvent('notificationclick', { notification, action: 'approve' }));
-      });
-    await press();
+
+  test('a push shows its buttons, and Approve arrives once, from our own origin, as the signed-in person', async () => {
+    await using opened = await open();
+    const { make } = opened;
+    const run = await waitingRun(opened);
+    const { deliver, notes, press } = await pushes(opened);
+    await deliver(run, decisions(run));
+    await until(async () => (await notes()).length === 1);
+    assert.deepEqual((await notes())[0]?.ids, ['approve', 'skip']);
+    await press('approve');
     await until(async () => (await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state === 'pending');
-    await until(async () => (await notesOf())[0]?.body === 'Done');
+    await until(async () => (await notes())[0]?.body === 'Done');
+  });
+
+  test('a press for what was decided or cancelled says so, and a press without a network is sent when it is back', async () => {
+    await using opened = await open();
+    const { make, context, tab } = opened;
+    const { deliver, notes, press } = await pushes(opened);
+    const stateOf = async (run: string) => (await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state;
+    const decided = await waitingRun(opened, 'Decided');
+    await make(`/v1/schedule-runs/${decided}/decision`, { decision: 'skip' });
+    const cancelled = await waitingRun(opened, 'Cancelled');
+    await make(`/v1/schedule-runs/${cancelled}/cancel`);
+    for (const [run, state] of [
+      [decided, 'skipped'],
+      [cancelled, 'cancelled'],
+    ] as const) {
+      await deliver(run, decisions(run));
+      await until(async () => (await notes()).length === 1);
+      await press('approve');
+      await until(async () => (await notes())[0]?.body === 'It was decided already, or is over');
+      assert.equal(await stateOf(run), state);
+      await clearNotes(context);
+    }
+    const run = await waitingRun(opened, 'Away');
+    await deliver(run, decisions(run));
+    await until(async () => (await notes()).length === 1);
+    await context.setOffline(true);
+    await press('approve');
+    await until(async () => (await notes())[0]?.body === 'Stored, not sent: there is no network');
+    assert.equal(await stateOf(run), 'awaiting_approval');
+    await context.setOffline(false);
+    await tab.reload();
+    await until(async () => (await stateOf(run)) === 'pending');
+    await until(async () => (await notes())[0]?.body === 'Done');
+  });
+
+  test('a push whose button leads to another path, method or host has no such button, and presses nothing', async () => {
+    await using opened = await open();
+    const { context } = opened;
+    const { deliver, notes } = await pushes(opened);
+    const asked: string[] = [];
+    context.on('request', (request) => {
+      if (request.method() !== 'GET') asked.push(request.url());
+    });
+    const run = await waitingRun(opened);
+    const hostile = [
+      { id: 'approve', method: 'DELETE', path: '/v1/me' },
+      { id: 'approve', method: 'POST', path: `/v1/schedule-runs/${run}/../../me/reauth` },
+      { id: 'approve', method: 'POST', path: 'https://evil.example/v1/schedule-runs/x/decision' },
+      { id: 'rerun', method: 'POST', path: `//evil.example/v1/schedule-runs/${run}/rerun` },
+    ];
+    await deliver(run, hostile);
+    await until(async () => (await notes()).length === 1);
+    assert.deepEqual((await notes())[0]?.ids, []);
+    assert.deepEqual(asked, []);
   });
 
   test('an open page of a run or a monitor follows it to its end, all of it', async () => {
