@@ -52,6 +52,7 @@ export function TextField({
   autocomplete,
   placeholder,
   isCode,
+  isSecret,
   list,
   ...common
 }: Common & {
@@ -60,6 +61,8 @@ export function TextField({
   autocomplete?: string;
   placeholder?: string;
   isCode?: boolean;
+  /** With `rows`: it is typed unseen, line breaks and all. */
+  isSecret?: boolean;
   list?: string[];
 }) {
   const { label, hint, problem, value, onInput, required } = common;
@@ -74,10 +77,11 @@ export function TextField({
           placeholder,
           'aria-describedby': described,
           'aria-invalid': problem !== undefined || undefined,
-          class: isCode ? 'code' : undefined,
+          class: isSecret ? 'code masked' : isCode ? 'code' : undefined,
           onInput: (event: Event) => onInput((event.target as HTMLInputElement).value),
         };
-        if (rows !== undefined) return <textarea {...shared} rows={rows} spellcheck={!isCode} />;
+        if (rows !== undefined)
+          return <textarea {...shared} rows={rows} spellcheck={!isCode && !isSecret} autocomplete="off" />;
         return (
           <>
             <input

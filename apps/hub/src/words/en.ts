@@ -1,6 +1,7 @@
 import { countEn as count } from './plural.ts';
 import { accountEn } from './en.account.ts';
 import { errorsEn } from './en.errors.ts';
+import { environmentsEn } from './en.environments.ts';
 import { pagesEn } from './en.pages.ts';
 import { runsEn } from './en.runs.ts';
 import { transcriptsEn } from './en.transcripts.ts';
@@ -13,6 +14,7 @@ export const en = {
   ...accountEn,
   ...workEn,
   ...transcriptsEn,
+  ...environmentsEn,
   brand: 'svc',
   close: 'Close',
   cancel: 'Cancel',

@@ -1,6 +1,7 @@
 import { countRo as count } from './plural.ts';
 import { accountRo } from './ro.account.ts';
 import { errorsRo } from './ro.errors.ts';
+import { environmentsRo } from './ro.environments.ts';
 import { pagesRo } from './ro.pages.ts';
 import { runsRo } from './ro.runs.ts';
 import { transcriptsRo } from './ro.transcripts.ts';
@@ -14,6 +15,7 @@ export const ro: Words = {
   ...accountRo,
   ...workRo,
   ...transcriptsRo,
+  ...environmentsRo,
   brand: 'svc',
   close: 'Închide',
   cancel: 'Renunță',
