@@ -45,6 +45,7 @@ export const pages: PageRoute[] = [
     load: async () => (await import('./pages/sandboxes/SandboxTerminal.tsx')).SandboxTerminal,
   },
   { path: '/environments', load: async () => (await import('./pages/environments/Environments.tsx')).Environments },
+  { path: '/environments/:id', load: async () => (await import('./pages/environments/Environment.tsx')).Environment },
   { path: '/projects/:id', load: async () => (await import('./pages/environments/Project.tsx')).Project },
   { path: '/prompts', load: async () => (await import('./pages/prompts/Prompts.tsx')).Prompts },
   { path: '/prompts/:id', load: async () => (await import('./pages/prompts/Prompt.tsx')).Prompt },
