@@ -37,6 +37,7 @@ export const pages: PageRoute[] = [
   { path: '/machines', load: async () => (await import('./pages/machines/Machines.tsx')).Machines },
   { path: '/machines/:id', load: async () => (await import('./pages/machines/Machine.tsx')).Machine },
   { path: '/keys', load: async () => (await import('./pages/keys/Keys.tsx')).Keys },
+  { path: '/keys/:id', load: async () => (await import('./pages/keys/Key.tsx')).Key },
   { path: '/connections', load: async () => (await import('./pages/connections/ConnectedApps.tsx')).ConnectedApps },
   { path: '/sandboxes', load: async () => (await import('./pages/sandboxes/Sandboxes.tsx')).Sandboxes },
   { path: '/sandboxes/:id', load: async () => (await import('./pages/sandboxes/Sandbox.tsx')).Sandbox },

@@ -5,6 +5,7 @@ import { environmentsEn } from './en.environments.ts';
 import { pagesEn } from './en.pages.ts';
 import { runsEn } from './en.runs.ts';
 import { transcriptsEn } from './en.transcripts.ts';
+import { settingsEn } from './en.settings.ts';
 import { workEn } from './en.work.ts';
 
 /** Every text of the hub in English: what other languages have to say too. */
@@ -15,6 +16,7 @@ export const en = {
   ...workEn,
   ...transcriptsEn,
   ...environmentsEn,
+  ...settingsEn,
   brand: 'svc',
   close: 'Close',
   cancel: 'Cancel',

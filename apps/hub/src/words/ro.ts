@@ -5,6 +5,7 @@ import { environmentsRo } from './ro.environments.ts';
 import { pagesRo } from './ro.pages.ts';
 import { runsRo } from './ro.runs.ts';
 import { transcriptsRo } from './ro.transcripts.ts';
+import { settingsRo } from './ro.settings.ts';
 import { workRo } from './ro.work.ts';
 import type { Words } from './en.ts';
 
@@ -16,6 +17,7 @@ export const ro: Words = {
   ...workRo,
   ...transcriptsRo,
   ...environmentsRo,
+  ...settingsRo,
   brand: 'svc',
   close: 'Închide',
   cancel: 'Renunță',

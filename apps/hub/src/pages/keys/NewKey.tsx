@@ -90,12 +90,16 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   );
 }
 
-function ScopeChoice({ chosen, onChange }: { chosen: string[]; onChange: (scopes: string[]) => void }) {
+/** Scopes one by one, in words; those that the person has. */
+export function ScopeChoice({ chosen, onChange }: { chosen: string[]; onChange: (scopes: string[]) => void }) {
   const words = useWords();
   const { locale } = useLocale();
   const { data: me } = useMe();
   const mine = me?.actor.scopes ?? [];
-  const all = mine.flatMap((scope) => (scope.includes(':') ? [scope] : [`${scope}:read`, scope]));
+  // A key may have scopes that a person has not, such as those of a host: they can be taken away.
+  const [before] = useState(chosen);
+  const offered = mine.flatMap((scope) => (scope.includes(':') ? [scope] : [`${scope}:read`, scope]));
+  const all = [...new Set([...offered, ...before])];
   return (
     <div class="scope-choice">
       {scopeGroups.map((group) => (
