@@ -59,6 +59,7 @@ export const pages: PageRoute[] = [
   },
   { path: '/transcripts/:id', load: async () => (await import('./pages/transcripts/Transcript.tsx')).Transcript },
   { path: '/system', load: async () => (await import('./pages/system/System.tsx')).System },
+  { path: '/me/usage', load: async () => (await import('./pages/usage/Usage.tsx')).Usage },
   { path: '/me', load: async () => (await import('./pages/me/Account.tsx')).Account },
 ];
 

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
 import { api, signOut } from '../../api/client.ts';
 import { fieldProblems } from '../../api/errors.ts';
 import { tellSignedOut } from '../../api/live.ts';
@@ -15,7 +16,6 @@ import { uploader } from '../transcripts/uploader.ts';
 import { PushOffer } from '../notifications/PushOffer.tsx';
 import { Devices } from './Devices.tsx';
 import { SignInWays } from './SignInWays.tsx';
-import { Usage } from './Usage.tsx';
 
 /** The person's account: who they are, how they sign in, where they are signed in. */
 export function Account() {
@@ -44,7 +44,11 @@ export function Account() {
             <PushOffer />
             <SignInWays me={me} />
             <Devices />
-            <Usage />
+            <p>
+              <Link href="/me/usage" class="button plain">
+                {words.usage.link}
+              </Link>
+            </p>
             <Leave me={me} />
           </>
         )}
