@@ -25,6 +25,7 @@ export interface NavEntry {
 /** Every page: the first one is loaded with the hub, the others when they are opened. */
 export const pages: PageRoute[] = [
   { path: '/notifications', load: async () => (await import('./pages/notifications/Alerts.tsx')).Alerts },
+  { path: '/notifications/settings', load: async () => (await import('./pages/notifications/Ways.tsx')).Ways },
   { path: '/notifications/:id', load: async () => (await import('./pages/notifications/Alert.tsx')).Alert },
   { path: '/heartbeats', load: async () => (await import('./pages/heartbeats/Monitors.tsx')).Monitors },
   { path: '/heartbeats/new', load: async () => (await import('./pages/heartbeats/NewMonitor.tsx')).NewMonitor },

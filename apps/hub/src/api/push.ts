@@ -31,8 +31,59 @@ export async function enablePush(): Promise<PushState> {
   return 'on';
 }
 
-async function send(subscription: PushSubscription): Promise<void> {
+/** The subscription of this browser; undefined: it is not told. */
+async function subscriptionHere(): Promise<PushSubscription | undefined> {
+  if (!('serviceWorker' in navigator) || !('PushManager' in globalThis)) return undefined;
+  const registration = await navigator.serviceWorker.getRegistration();
+  return (await registration?.pushManager.getSubscription()) ?? undefined;
+}
+
+/** The id of this browser's subscription; undefined: it is not told. */
+export async function pushHere(): Promise<string | undefined> {
+  const subscription = await subscriptionHere();
+  return subscription && (await send(subscription));
+}
+
+const hiddenName = 'svc-push-hidden';
+/** Whether this device's notifications were asked to hide what they tell. The API keeps it, and does not answer it. */
+export const hidesHere = (): boolean => localStorage.getItem(hiddenName) === '1';
+
+/** Hides what notifications of this device tell, or shows it again. */
+export async function hideHere(isHidden: boolean): Promise<void> {
+  const subscription = await subscriptionHere();
+  if (!subscription) return;
+  await send(subscription, isHidden);
+  localStorage.setItem(hiddenName, isHidden ? '1' : '0');
+}
+
+/** Tells this browser no more. */
+export async function stopPush(): Promise<void> {
+  const subscription = await subscriptionHere();
+  if (!subscription) return;
+  const { endpoint } = subscription;
+  await api.notifications.unsubscribe({ body: { endpoint } });
+  await subscription.unsubscribe();
+  localStorage.removeItem(hiddenName);
+}
+
+/** How the list of devices calls this one, such as "Android" or "Windows". */
+function deviceName(): string | undefined {
+  const platform = (navigator as { userAgentData?: { platform?: string } }).userAgentData?.platform;
+  const found = /iPhone|iPad|Android|Macintosh|Windows|Linux/.exec(navigator.userAgent)?.[0];
+  return platform === undefined || platform === '' ? found : platform;
+}
+
+async function send(subscription: PushSubscription, isHidden?: boolean): Promise<string | undefined> {
   const { endpoint, keys } = subscription.toJSON();
-  if (endpoint === undefined || keys?.['p256dh'] === undefined || keys['auth'] === undefined) return;
-  await api.notifications.subscribe({ body: { endpoint, keys: { p256dh: keys['p256dh'], auth: keys['auth'] } } });
+  if (endpoint === undefined || keys?.['p256dh'] === undefined || keys['auth'] === undefined) return undefined;
+  const name = deviceName();
+  const sent = await api.notifications.subscribe({
+    body: {
+      endpoint,
+      keys: { p256dh: keys['p256dh'], auth: keys['auth'] },
+      ...(name !== undefined && { device_name: name }),
+      ...(isHidden !== undefined && { hide_contents: isHidden }),
+    },
+  });
+  return sent.subscription.id;
 }

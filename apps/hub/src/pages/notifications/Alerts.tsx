@@ -3,7 +3,7 @@ import { Link, useSearchParams } from 'wouter-preact';
 import { api } from '../../api/client.ts';
 import { useRows } from '../../api/queries.ts';
 import { useActs } from '../../ui/acts.tsx';
-import { Button } from '../../ui/Button.tsx';
+import { Button, ButtonLink } from '../../ui/Button.tsx';
 import { CurlButton } from '../../ui/Copy.tsx';
 import { Filter } from '../../ui/Filter.tsx';
 import { Icon } from '../../ui/icons.tsx';
@@ -50,6 +50,7 @@ export function Alerts() {
         <>
           <Button onPress={readAll}>{words.alerts.readAll}</Button>
           <Button onPress={test}>{words.alerts.test}</Button>
+          <ButtonLink to="/notifications/settings">{words.alerts.settings}</ButtonLink>
         </>
       }
     >
