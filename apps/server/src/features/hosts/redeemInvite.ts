@@ -29,18 +29,14 @@ export function redeemInvite(kernel: Kernel): Operation {
       const mayStill = maker !== undefined && scopesWithin(['hosts', ...hostScopes], maker.scopes);
       if (!invite || !mayStill) throw strangers.refuse(context.address, notValid());
       if (invite.device_id !== null && invite.device_id !== device.id) throw ofAnotherDevice();
-      const { account_id: accountId, key_id: parentId } = invite;
+      const { account_id: accountId, key_id: makerId } = invite;
       const name = invite.name ?? device.name;
       const scopes = [...hostScopes, ...hostScopesBesides.filter((scope) => scopesWithin([scope], maker.scopes))];
       await checkQuota(context.kernel.config, tx, keysQuota, accountId);
-      const terms = {
-        ...maker,
-        accountId,
-        name: `host ${name}`,
-        scopes,
-        toolLevel: 'l0' as const,
-        parentId,
-      };
+      const { isPerson, ...limits } = maker;
+      // A key that a person made has no parent.
+      const parentId = isPerson ? undefined : makerId;
+      const terms = { ...limits, accountId, name: `host ${name}`, scopes, toolLevel: 'l0' as const, parentId };
       const { id: keyId, text: key } = await issueKey(context.kernel, tx, terms);
       await bindTo(tx, {
         accountId,
@@ -49,7 +45,7 @@ export function redeemInvite(kernel: Kernel): Operation {
         scopes,
         takesOver: invite.device_id !== null,
       });
-      const by = { kind: 'key' as const, keyId: parentId, address: context.address, traceId: context.traceId };
+      const by = { kind: 'key' as const, keyId: makerId, address: context.address, traceId: context.traceId };
       const details = { device_id: device.id, name };
       await writeAct(tx, { accountId, by, action: 'hosts.redeemInvite', subject: keyId, details });
       return { key, name, device_id: device.id };

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { bySystem } from '../../kernel/records/audit.ts';
 import { shared } from '../../testing.shared.ts';
@@ -61,5 +62,24 @@ describe('keys that a signed-in person makes', () => {
     assert.equal((await http(gateway.url, `/v1/me/logins/${login.id}`, { method: 'DELETE', headers })).status, 200);
     assert.equal((await http(gateway.url, '/v1/keys', { headers })).status, 401);
     assert.equal((await http(gateway.url, '/v1/heartbeats', { key: body.key })).status, 200);
+  });
+
+  test('let a machine in by a code, and by the token of an environment, that the person made in a browser', async () => {
+    const account = await createAccount(gateway);
+    const headers = await signedIn(account, 1);
+    const { code } = (await ask(headers, 'POST', '/v1/hosts/invites', {})).body;
+    const deviceId = randomUUID();
+    const redeemed = await ask({}, 'POST', '/v1/hosts/invites/redeem', { code, device: { id: deviceId, name: 'Box' } });
+    assert.equal(redeemed.status, 201, JSON.stringify(redeemed.body));
+    const [made] = (await http(gateway.url, '/v1/keys', { headers })).body.keys;
+    assert.deepEqual([made.name, made.parent_id], ['host Box', null]);
+    assert.ok(made.scopes.includes('environments:serve'));
+    const { project } = (await ask(headers, 'POST', '/v1/projects', { name: 'Shop' })).body;
+    const wanted = { project_id: project.id, provider: 'byo', name: 'Workstation' };
+    const { environment } = (await ask(headers, 'POST', '/v1/environments', wanted)).body;
+    const { token } = (await ask(headers, 'POST', `/v1/environments/${environment.id}/enroll-token`, {})).body;
+    const machine = { token, device_id: deviceId, daemon_version: '0.1.0', os: 'linux', arch: 'x64' };
+    const enrolled = await ask({}, 'POST', '/v1/environments/enroll', machine);
+    assert.deepEqual([enrolled.status, enrolled.body.environment_id], [200, environment.id]);
   });
 });

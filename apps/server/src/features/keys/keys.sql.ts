@@ -108,20 +108,28 @@ export async function isUsable(db: Db, id: string): Promise<boolean> {
   return (await db`select 1 from keys.usable_view where id = ${id}`).length > 0;
 }
 
-/** The rights of a key that can be used now, and its limits, which hold for every key that it makes too; undefined: unusable. */
+/**
+ * The rights of a key that can be used now, and its limits, which hold for every key that it makes too; undefined: unusable.
+ * `isPerson`: it stands for a signed-in person, who may give every right that there is.
+ */
 export async function findTerms(
   db: Db,
   id: string,
-): Promise<(Pick<NewKey, 'models' | 'spendCapMicroUsd' | 'expiresAt'> & { scopes: string[] }) | undefined> {
-  const [row] = await db<Pick<KeyRow, 'models' | 'spend_cap_micro_usd' | 'expires_at' | 'scopes'>[]>`
-    select k.scopes || k.own_scopes as scopes, k.models, k.spend_cap_micro_usd, k.expires_at from keys.keys k join keys.usable_view u on u.id = k.id
-    where k.id = ${id}`;
+): Promise<
+  (Pick<NewKey, 'models' | 'spendCapMicroUsd' | 'expiresAt'> & { scopes: string[]; isPerson: boolean }) | undefined
+> {
+  const [row] = await db<
+    (Pick<KeyGrant, 'kind'> & Pick<KeyRow, 'models' | 'spend_cap_micro_usd' | 'expires_at' | 'scopes'>)[]
+  >`
+    select k.kind, k.scopes || k.own_scopes as scopes, k.models, k.spend_cap_micro_usd, k.expires_at
+    from keys.keys k join keys.usable_view u on u.id = k.id where k.id = ${id}`;
   return (
     row && {
-      scopes: row.scopes,
+      scopes: row.kind === 'person' ? ['*'] : row.scopes,
       models: row.models,
       spendCapMicroUsd: row.spend_cap_micro_usd,
       expiresAt: row.expires_at,
+      isPerson: row.kind === 'person',
     }
   );
 }
