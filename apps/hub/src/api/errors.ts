@@ -21,10 +21,14 @@ export function problemOf(error: unknown, words: Words): Problem {
   return { text, detail, traceId: failure.traceId, isNotAllowed };
 }
 
-/** What the API says of each field, by its path. */
+/** What the API says of each field, by its path; of a part, such as `types.1`, at its field too. */
 export function fieldProblems(error: unknown): Record<string, string> {
   const details = failureOf(error)?.details as { fieldErrors?: Record<string, string[]> } | undefined;
-  return Object.fromEntries(
-    Object.entries(details?.fieldErrors ?? {}).map(([path, messages]) => [path, messages.join('; ')]),
-  );
+  const problems: Record<string, string> = {};
+  for (const [path, messages] of Object.entries(details?.fieldErrors ?? {})) {
+    problems[path] = messages.join('; ');
+    const [field = path] = path.split('.');
+    problems[field] ??= messages.join('; ');
+  }
+  return problems;
 }

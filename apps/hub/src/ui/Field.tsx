@@ -53,6 +53,7 @@ export function TextField({
   placeholder,
   isCode,
   isSecret,
+  step,
   list,
   ...common
 }: Common & {
@@ -63,6 +64,8 @@ export function TextField({
   isCode?: boolean;
   /** With `rows`: it is typed unseen, line breaks and all. */
   isSecret?: boolean;
+  /** Of a number: `any` admits fractions. */
+  step?: 'any';
   list?: string[];
 }) {
   const { label, hint, problem, value, onInput, required } = common;
@@ -87,6 +90,7 @@ export function TextField({
             <input
               {...shared}
               type={type}
+              step={step}
               autocomplete={autocomplete ?? 'off'}
               list={list && listId}
               spellcheck={isCode || type !== 'text' ? false : undefined}

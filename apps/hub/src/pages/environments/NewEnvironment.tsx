@@ -94,6 +94,7 @@ export function NewEnvironment({ project, onClose }: { project: ProjectRecord; o
             <TextField
               label={text.budget}
               type="number"
+              step="any"
               value={draft.budget}
               onInput={set('budget')}
               hint={text.budgetHint}

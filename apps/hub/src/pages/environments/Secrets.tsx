@@ -12,7 +12,7 @@ import { Section } from '../../ui/Page.tsx';
 import { Answered } from '../../ui/State.tsx';
 import { Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
-import { isAtLeast, type Role, useEvery } from './environments.ts';
+import { isAtLeast, type Role } from './environments.ts';
 
 type Secret = Awaited<ReturnType<typeof api.environments.listSecrets>>['secrets'][number];
 const stale = ['environments'];
@@ -50,11 +50,9 @@ export function Secrets({ id, role }: { id: string; role: Role }) {
 function SecretRows({ id, maySet }: { id: string; maySet: boolean }) {
   const words = useWords();
   const text = words.secrets;
-  const every = useEvery();
   const answer = useAnswer(
     ['environments', id, 'secrets'],
     async () => (await api.environments.listSecrets({ params: { id } })).secrets,
-    every,
   );
   return (
     <Answered answer={answer} rows={1}>

@@ -33,7 +33,7 @@ export const stateTone: Record<EnvironmentRecord['state'], Tone> = {
 /** What a write makes old. */
 export const stale = ['environments', 'projects', 'overview'];
 
-const everyMs = 5_000;
+const everyMs = 3_000;
 /**
  * How often a page of environments is read anew while it is in view: the feed has no topic of them. Not without a network, which
  * is said once, above the page.

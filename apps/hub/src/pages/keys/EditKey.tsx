@@ -116,6 +116,7 @@ function KeyLimits({
         <TextField
           label={text.cap}
           type="number"
+          step="any"
           value={draft.cap}
           onInput={set('cap')}
           hint={text.capHint}

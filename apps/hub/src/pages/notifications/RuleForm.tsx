@@ -38,11 +38,14 @@ type Draft = ReturnType<typeof draftOf>;
 /** Says which way alerts of a type go. */
 export function RuleForm({
   rule,
+  problems,
   onSave,
   onClose,
 }: {
   /** Undefined: a new one. */
   rule: Rule | undefined;
+  /** By the path within the rule. */
+  problems: Record<string, string>;
   onSave: (rule: Rule) => Promise<boolean>;
   onClose: () => void;
 }) {
@@ -75,6 +78,7 @@ export function RuleForm({
           value={draft.type}
           onInput={(type) => set({ type })}
           hint={text.typeHint}
+          problem={problems['type']}
           list={knownTypes}
           isCode
           required
@@ -98,7 +102,7 @@ export function RuleForm({
             />
           ))}
         </fieldset>
-        <QuietHours draft={draft} onChange={set} />
+        <QuietHours draft={draft} problems={problems} onChange={set} />
         <Button look="primary" type="submit">
           {words.save}
         </Button>
@@ -109,7 +113,15 @@ export function RuleForm({
 
 const severities = ['info', 'warning', 'critical'] as const;
 
-function QuietHours({ draft, onChange }: { draft: Draft; onChange: (change: Partial<Draft>) => void }) {
+function QuietHours({
+  draft,
+  problems,
+  onChange,
+}: {
+  draft: Draft;
+  problems: Record<string, string>;
+  onChange: (change: Partial<Draft>) => void;
+}) {
   const words = useWords();
   const text = words.ways;
   return (
@@ -130,13 +142,21 @@ function QuietHours({ draft, onChange }: { draft: Draft; onChange: (change: Part
               onInput={(from) => onChange({ from })}
               required
             />
-            <TextField label={text.quietTo} type="time" value={draft.to} onInput={(to) => onChange({ to })} required />
+            <TextField
+              label={text.quietTo}
+              type="time"
+              value={draft.to}
+              onInput={(to) => onChange({ to })}
+              problem={problems['quiet_hours.to']}
+              required
+            />
           </div>
           <TextField
             label={words.me.tz}
             value={draft.tz}
             onInput={(tz) => onChange({ tz })}
             list={Intl.supportedValuesOf('timeZone')}
+            problem={problems['quiet_hours.tz']}
             required
           />
         </>

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { api } from '../../api/client.ts';
+import { fieldProblems } from '../../api/errors.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { useActs } from '../../ui/acts.tsx';
 import { Button } from '../../ui/Button.tsx';
@@ -20,10 +21,11 @@ export function Rules() {
   const [editing, setEditing] = useState<number>();
   const answer = useAnswer(key, async () => (await api.notifications.getPreferences()).rules);
   const rules = answer.data ?? [];
-  const { save, flip } = useSaving(rules);
+  const [problems, setProblems] = useState<Record<string, string>>({});
+  const { save, flip } = useSaving(rules, setProblems);
   const put = async (rule: Rule): Promise<boolean> => {
     const next = editing === rules.length ? [...rules, rule] : rules.map((one, at) => (at === editing ? rule : one));
-    return save(next);
+    return save(next, `rules.${editing}.`);
   };
   const move = (from: number, to: number): Promise<unknown> => {
     const next = rules.toSpliced(from, 1);
@@ -65,13 +67,23 @@ export function Rules() {
           )
         }
       </Answered>
-      {editing !== undefined && <RuleForm rule={rules[editing]} onSave={put} onClose={() => setEditing(undefined)} />}
+      {editing !== undefined && (
+        <RuleForm
+          rule={rules[editing]}
+          problems={problems}
+          onSave={put}
+          onClose={() => {
+            setEditing(undefined);
+            setProblems({});
+          }}
+        />
+      )}
     </Section>
   );
 }
 
 /** Puts the rules in place of those before; `flip` shows them at once, with Undo. */
-function useSaving(before: Rule[]) {
+function useSaving(before: Rule[], onProblems: (problems: Record<string, string>) => void) {
   const acts = useActs();
   const text = useWords().ways;
   const client = useQueryClient();
@@ -80,7 +92,19 @@ function useSaving(before: Rule[]) {
     return client.setQueryData(key, saved);
   };
   return {
-    save: async (rules: Rule[]) => (await acts.run(() => put(rules), { done: text.saved })) !== undefined,
+    save: async (rules: Rule[], path: string): Promise<boolean> => {
+      onProblems({});
+      const work = async () => {
+        try {
+          return await put(rules);
+        } catch (error) {
+          const all = Object.entries(fieldProblems(error)).filter(([name]) => name.startsWith(path));
+          onProblems(Object.fromEntries(all.map(([name, problem]) => [name.slice(path.length), problem])));
+          throw error;
+        }
+      };
+      return (await acts.run(work, { done: text.saved })) !== undefined;
+    },
     flip: (rules: Rule[], done: string) =>
       acts.flip({
         show() {

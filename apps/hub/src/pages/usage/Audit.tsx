@@ -21,7 +21,8 @@ const instantOf = (local: string): string | undefined => {
 
 /** Who did what, newest first; the filters stand in the address. */
 export function Audit() {
-  const text = useWords().audit;
+  const words = useWords();
+  const text = words.audit;
   const [params, setParams] = useSearchParams();
   const wanted = Object.fromEntries(names.map((name) => [name, params.get(name) ?? ''])) as Wanted;
   const answer = useRows<Act>(['audit', 'list', wanted], async (cursor) => {
@@ -47,7 +48,7 @@ export function Audit() {
       <Filters key={names.map((name) => wanted[name]).join('|')} wanted={wanted} onShow={show} />
       <Rows
         answer={answer}
-        label={text.action}
+        label={words.usage.views.audit}
         estimate={84}
         empty={<Empty>{text.empty}</Empty>}
         row={(act) => <ActRow act={act} />}
