@@ -48,6 +48,10 @@ export const pages: PageRoute[] = [
   },
   { path: '/environments', load: async () => (await import('./pages/environments/Environments.tsx')).Environments },
   { path: '/environments/:id', load: async () => (await import('./pages/environments/Environment.tsx')).Environment },
+  {
+    path: '/environments/:id/terminal',
+    load: async () => (await import('./pages/environments/EnvironmentTerminal.tsx')).EnvironmentTerminal,
+  },
   { path: '/projects/:id', load: async () => (await import('./pages/environments/Project.tsx')).Project },
   { path: '/prompts', load: async () => (await import('./pages/prompts/Prompts.tsx')).Prompts },
   { path: '/prompts/:id', load: async () => (await import('./pages/prompts/Prompt.tsx')).Prompt },

@@ -1,6 +1,7 @@
 import { Link } from 'wouter-preact';
 import { api } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
+import { ButtonLink } from '../../ui/Button.tsx';
 import { CopyText, CurlButton } from '../../ui/Copy.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
 import { Answered } from '../../ui/State.tsx';
@@ -29,7 +30,18 @@ export function Environment({ id }: { id: string }) {
     <Page
       title={data?.environment.name ?? text.title}
       back={{ to: '/environments', label: text.title }}
-      acts={data && <EnvironmentActs whole={data} />}
+      acts={
+        data && (
+          <>
+            {data.environment.state === 'running' && isAtLeast(data.role, 'developer') && (
+              <ButtonLink to={`/environments/${id}/terminal`} icon="terminal">
+                {words.terminal.open}
+              </ButtonLink>
+            )}
+            <EnvironmentActs whole={data} />
+          </>
+        )
+      }
     >
       <Answered answer={answer}>
         {(whole) => (
