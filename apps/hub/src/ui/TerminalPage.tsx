@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { now } from '../api/clock.ts';
 import { useMe } from '../api/me.ts';
 import { useWords } from '../words/words.tsx';
 import { Button } from './Button.tsx';
@@ -27,7 +28,7 @@ export function TerminalPage({
   const [provenAt, setProvenAt] = useState(0);
   const [isAsked, setAsked] = useState(false);
   const last = Math.max(provenAt, Date.parse(me?.actor.auth_time ?? '') || 0);
-  const isProven = !needsProof || Date.now() - last < proofMs;
+  const isProven = !needsProof || now() - last < proofMs;
   return (
     <Page title={words.terminal.title(name)} back={back} wide>
       {isProven && <Frame name="terminal" query={query} title={words.terminal.title(name)} />}
@@ -45,7 +46,7 @@ export function TerminalPage({
         <Reauth
           onEnd={(isGiven) => {
             setAsked(false);
-            if (isGiven) setProvenAt(Date.now());
+            if (isGiven) setProvenAt(now());
           }}
         />
       )}

@@ -25,8 +25,13 @@ const paths = [
   `/sessions/${id}`,
   '/transcripts',
   `/transcripts/${id}`,
+  '/environments',
+  `/environments/${id}`,
   '/keys',
+  `/keys/${id}`,
   '/connections',
+  '/notifications/settings',
+  '/me/usage',
 ];
 
 /** Answers of the server, as a browser may get them. */

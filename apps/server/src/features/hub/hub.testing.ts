@@ -128,6 +128,15 @@ export async function checkLooks(tab: Page, name: string): Promise<void> {
   await tab.screenshot({ path: join(pictures, `hub.${name.replaceAll('/', '_')}.png`), fullPage: true });
 }
 
+/** A page does not scroll sideways at 320 px. */
+export async function checkNarrow(tab: Page): Promise<void> {
+  const size = tab.viewportSize() ?? sizes.phone;
+  await tab.setViewportSize({ width: 320, height: 640 });
+  const over: number = await tab.evaluate('document.documentElement.scrollWidth - innerWidth');
+  assert.ok(over <= 0, `${tab.url()} scrolls sideways by ${over} px at 320 px`);
+  await tab.setViewportSize(size);
+}
+
 /** Waits until a page shows its heading and waits for nothing. */
 export async function whole(tab: Page): Promise<void> {
   await tab.locator('main h1').waitFor();
