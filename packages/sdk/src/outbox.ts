@@ -113,10 +113,14 @@ export class Outbox implements AsyncDisposable {
 
   /**
    * Stores a write; resolves once it is durable, and rejects when it is not stored: `outbox_full`, or an error of the
-   * storage. Calls keep their order.
+   * storage. Calls keep their order. `idempotencyKey`: that of a call whose answer was lost, which is not done twice then.
    */
-  put<O extends OutboxOperation>(operation: O, input: OutboxInput<O>): Promise<OutboxEntry> {
-    const put = this.#puts.then(() => this.#put(operation, input as Input));
+  put<O extends OutboxOperation>(
+    operation: O,
+    input: OutboxInput<O>,
+    { idempotencyKey }: { idempotencyKey?: string } = {},
+  ): Promise<OutboxEntry> {
+    const put = this.#puts.then(() => this.#put(operation, input as Input, idempotencyKey ?? randomKey()));
     this.#puts = put.catch(() => {});
     return put;
   }
@@ -157,12 +161,12 @@ export class Outbox implements AsyncDisposable {
     await this.close();
   }
 
-  async #put(operation: string, input: Input): Promise<OutboxEntry> {
+  async #put(operation: string, input: Input, key: string): Promise<OutboxEntry> {
     this.#closing.signal.throwIfAborted();
     if (!isStorable(operation)) throw new TypeError(`${operation} is no write that does nothing twice`);
     const at = Date.now();
     const ids = (await this.#storage.ids()).filter(isEntry);
-    const rest = { operation, input, storedAt: new Date(at).toISOString(), key: randomKey(), owner: this.#owner };
+    const rest = { operation, input, storedAt: new Date(at).toISOString(), key, owner: this.#owner };
     const bytes = new TextEncoder().encode(JSON.stringify(rest)).length;
     const held = ids.reduce((sum, id) => sum + partsOf(id).bytes, 0);
     const { mostEntries, mostBytes } = this.#options;

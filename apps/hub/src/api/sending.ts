@@ -4,6 +4,8 @@ import { api, isUnreached } from './client.ts';
 /** What became of a write that was stored because there was no network. */
 type Sent = { state: 'sent'; operation: string } | { state: 'refused'; operation: string; error: unknown };
 
+type Call = (input: unknown, options: { idempotencyKey: string }) => Promise<unknown>;
+
 /** Writes that are kept on this device until there is a network; each goes once. */
 export class Sending {
   #outbox: Outbox | undefined;
@@ -32,19 +34,19 @@ export class Sending {
 
   /** Makes a write now, or stores it when the gateway is out of reach; answers which. */
   async send<O extends OutboxOperation>(operation: O, input: OutboxInput<O>): Promise<'sent' | 'stored'> {
+    // The server may have done it though its answer was lost: with the same key it is done once.
+    const idempotencyKey = crypto.randomUUID();
     if (navigator.onLine) {
       try {
         const [feature, verb] = operation.split('.') as [string, string];
-        const call = (api as unknown as Record<string, Record<string, (input: unknown) => Promise<unknown>>>)[
-          feature
-        ]?.[verb];
-        await call?.(input);
+        const call = (api as unknown as Record<string, Record<string, Call>>)[feature]?.[verb];
+        await call?.(input, { idempotencyKey });
         return 'sent';
       } catch (error) {
         if (!isUnreached(error)) throw error;
       }
     }
-    await this.#open().put(operation, input);
+    await this.#open().put(operation, input, { idempotencyKey });
     return 'stored';
   }
 

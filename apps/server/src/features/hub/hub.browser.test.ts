@@ -4,6 +4,7 @@ import type { BrowserContext } from 'playwright-core';
 import { en } from '../../../../hub/src/words/en.ts';
 import { http, until } from '../../testing.ts';
 import { password } from '../auth/auth.testing.ts';
+import { openDevice } from '../sessions/sessions.testing.ts';
 import { checkLooks, HubTest, keptIn, type Opened, skipped, whole } from './hub.testing.ts';
 
 /** Takes away what is shown, as a person does. */
@@ -131,6 +132,51 @@ describe('the hub in a browser', { skip: skipped }, () => {
     await context.setOffline(false);
     await tab.getByText(words.outbox.sent).waitFor();
     assert.equal((await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state, 'pending');
+  });
+
+  test('a press whose answer is lost is done once, and so are a prompt and a message that are written without a network', async () => {
+    await using opened = await open();
+    const { tab, context, words, make, check } = opened;
+    const run = await waitingRun(opened, 'Lost');
+    await make(`/v1/schedule-runs/${run}/cancel`);
+    const { id: session } = await make('/v1/sessions', { title: 'Talk' });
+    const laptop = await openDevice(hub.t.gateway, opened.account);
+    await laptop.ask('POST', `/v1/sessions/${session}/lease`);
+    await tab.goto(`${origin}/hub/schedule-runs/${run}`);
+    await tab.route(/\/rerun$/, async (route) => {
+      await route.fetch();
+      await tab.unroute(/\/rerun$/);
+      await route.abort('connectionreset');
+    });
+    await tab.getByRole('button', { name: words.actions.rerun, exact: true }).click();
+    const runs = async () => (await make('/v1/schedule-runs', undefined, 'GET')).runs.length;
+    await tab
+      .getByText(/^(It runs again|Sent, now that the network is back)$/)
+      .first()
+      .waitFor();
+    assert.equal(await runs(), 2);
+    await tab.goto(`${origin}/hub/sessions/${session}`);
+    await whole(tab);
+    const message = tab.locator('main textarea');
+    await message.waitFor();
+    await context.setOffline(true);
+    await message.fill('Hello from the tunnel');
+    await tab.getByRole('button', { name: words.sessions.send, exact: true }).click();
+    await tab.getByText(words.outbox.stored).first().waitFor();
+    await context.setOffline(false);
+    await tab.getByText(words.outbox.sent).first().waitFor();
+    await tab.goto(`${origin}/hub/prompts`);
+    await whole(tab);
+    await context.setOffline(true);
+    await tab.getByRole('button', { name: words.prompts.new, exact: true }).first().click();
+    await tab.getByRole('dialog').getByRole('textbox').first().fill('Look at the backup');
+    await tab.getByRole('dialog').locator('button[type=submit]').click();
+    await tab.getByText(words.outbox.stored).first().waitFor();
+    await context.setOffline(false);
+    await tab.getByText(words.outbox.sent).first().waitFor();
+    const { prompts } = await make('/v1/prompts', undefined, 'GET');
+    assert.equal(prompts.filter((one: any) => JSON.stringify(one).includes('Look at the backup')).length, 1);
+    check();
   });
 
   /** Pushes to a browser as its maker's service would, and presses buttons of what it shows. */
