@@ -31,7 +31,7 @@ await bench('sign-in', { tries: 1_000, people: 250, pages: 60, settle: 10 }, asy
 
   say('setting up the owner, and opening the page of a live session');
   const owner = new Browser();
-  await settle(owner, setup, 'owner@example.com');
+  await owner.settle(setup, 'owner@example.com', password);
   const pages = await openPages(owner, base, options.pages);
   await delay(options.settle * 1_000);
   const idle = memoryOf(platform.pid).rss / mib;
@@ -87,7 +87,7 @@ async function invite(base: string, key: string, count: number): Promise<string[
       body: JSON.stringify({ email }),
     });
     const { url } = (await response.json()) as { url: string };
-    await settle(new Browser(), url, email);
+    await new Browser().settle(url, email, password);
     people.push(email);
   }
   return people;
@@ -151,11 +151,4 @@ async function signInAtOnce(
 
 function row(what: string, values: readonly number[]) {
   return { what, p50: percentile(values, 0.5), p99: percentile(values, 0.99), count: values.length };
-}
-
-/** Opens a link of the first start or of an invitation, and sets a password. */
-async function settle(browser: Browser, link: string, email: string): Promise<void> {
-  const [url = '', token = ''] = link.split('#');
-  const { status } = await browser.open(url, { carry: token, email, name: '', password });
-  if (status !== 200) throw new Error(`the link answered ${status}`);
 }

@@ -43,6 +43,13 @@ export class Browser {
     throw new Error(`${url} leads in circles`);
   }
 
+  /** Opens a link of the first start or of an invitation, and sets a password. */
+  async settle(link: string, email: string, password: string): Promise<void> {
+    const [url = '', token = ''] = link.split('#');
+    const { status } = await this.open(url, { carry: token, email, name: '', password });
+    if (status !== 200) throw new Error(`the link answered ${status}`);
+  }
+
   /** The value of a cookie. */
   cookie(name: string): string {
     return this.#cookies.get(name)?.value ?? '';

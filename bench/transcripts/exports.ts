@@ -15,10 +15,14 @@ import type { Studio } from './studio.ts';
 
 const formats = ['md', 'txt', 'srt', 'vtt', 'json', 'pdf', 'docx'] as const;
 
-/** Puts a recording of three hours into the database as the processing leaves it: 5,000 utterances; answers its id. */
-export async function fillThreeHours({ sql, accountId, recorder }: Studio): Promise<string> {
+/** Puts a recording of three hours into the database as the processing leaves it: 5,000 utterances, or the first `most`; answers its id. */
+export async function fillThreeHours(
+  { sql, accountId, recorder }: Pick<Studio, 'sql' | 'accountId' | 'recorder'>,
+  most = Number.POSITIVE_INFINITY,
+): Promise<string> {
   const id = await recorder.begin({ title: 'Three hours' });
-  const { utterances, speakers } = threeHours();
+  const { speakers, ...whole } = threeHours();
+  const utterances = whole.utterances.slice(0, most);
   const all = utterances.map(({ seq, speaker, startMs, endMs, text }) => ({
     row: { ...bare, seq, speaker, start_ms: startMs, end_ms: endMs, text },
     heard: {
