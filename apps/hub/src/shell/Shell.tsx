@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import type { Me } from '../api/me.ts';
 import { menu, type NavEntry } from '../routes.ts';
 import { Button } from '../ui/Button.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { Link } from '../ui/Link.tsx';
 import { useWords } from '../words/words.tsx';
 import { Keys } from './Keys.tsx';
 import { Palette } from './Palette.tsx';

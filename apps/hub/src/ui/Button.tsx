@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { Link } from 'wouter-preact';
 import { Icon, type IconName } from './icons.tsx';
+import { Link } from './Link.tsx';
 
 type Look = 'primary' | 'plain' | 'danger' | 'quiet';
 interface Common {

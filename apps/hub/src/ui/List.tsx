@@ -8,7 +8,7 @@ import {
   windowScroll,
 } from '@tanstack/virtual-core';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ListAnswer } from '../api/queries.ts';
 import { useWords } from '../words/words.tsx';
 import { Button } from './Button.tsx';
@@ -84,6 +84,11 @@ export function Rows<T extends { id: string }>({
   );
 }
 
+/** A row that is drawn when it changes, and not with each step of scrolling. */
+function Item<T>({ item, row }: { item: T; row: (item: T) => ComponentChildren }) {
+  return <>{useMemo(() => row(item), [item, row])}</>;
+}
+
 function ManyRows<T extends { id: string }>({
   items,
   row,
@@ -113,12 +118,12 @@ function ManyRows<T extends { id: string }>({
             <li
               key={key}
               data-index={index}
-              ref={(element) => virtual.measureElement(element)}
+              ref={virtual.measureElement}
               aria-setsize={items.length}
               aria-posinset={index + 1}
               style={{ transform: `translateY(${start - margin}px)` }}
             >
-              {row(item)}
+              <Item item={item} row={row} />
             </li>
           )
         );

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { Link } from 'wouter-preact';
 import { useWords } from '../words/words.tsx';
+import { Link } from './Link.tsx';
 
 /** A page: its heading takes the focus when it opens, so that screen readers and keys begin there. */
 export function Page({

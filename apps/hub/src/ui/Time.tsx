@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { now } from '../api/clock.ts';
 import { useLocale } from '../words/words.tsx';
-import { relativeTime } from './time.rules.ts';
+import { dateFormat, relativeTime } from './time.rules.ts';
 
 /** Draws anew every half minute, so that "a minute ago" grows. */
 function useTick(): void {
@@ -14,7 +14,7 @@ function useTick(): void {
 
 /** The exact instant in words, in a zone. */
 export const exactTime = (at: string | number, locale: string, tz: string | undefined): string =>
-  new Intl.DateTimeFormat(locale, {
+  dateFormat(locale, {
     dateStyle: 'medium',
     timeStyle: 'medium',
     ...(tz !== undefined && { timeZone: tz }),
@@ -47,9 +47,9 @@ export function Clock({ at }: { at: string | number }) {
   const { locale, tz } = useLocale();
   const zone = tz === undefined ? {} : { timeZone: tz };
   const date = new Date(at);
-  const day = (instant: Date): string => new Intl.DateTimeFormat('sv', { ...zone, dateStyle: 'short' }).format(instant);
+  const day = (instant: Date): string => dateFormat('sv', { ...zone, dateStyle: 'short' }).format(instant);
   const isToday = day(date) === day(new Date(now()));
-  const text = new Intl.DateTimeFormat(locale, {
+  const text = dateFormat(locale, {
     ...zone,
     hour: '2-digit',
     minute: '2-digit',

@@ -7,11 +7,32 @@ const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 365 * 86_400_000],
 ];
 
+const dates = new Map<string, Intl.DateTimeFormat>();
+const distances = new Map<string, Intl.RelativeTimeFormat>();
+
+/** The format of dates, made once: to make one takes as long as to draw a row, and a list has two in each. */
+export function dateFormat(locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = JSON.stringify([locale, options]);
+  const known = dates.get(key);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat(locale, options);
+  dates.set(key, made);
+  return made;
+}
+
+function distanceFormat(locale: string): Intl.RelativeTimeFormat {
+  const known = distances.get(locale);
+  if (known) return known;
+  const made = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  distances.set(locale, made);
+  return made;
+}
+
 /** "3 minutes ago", "in 2 hours"; below 10 s "now". Both in milliseconds since the epoch. */
 export function relativeTime(at: number, now: number, locale: string): string {
   const distance = at - now;
   const far = Math.abs(distance);
-  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  const format = distanceFormat(locale);
   if (far < 10_000) return format.format(0, 'second');
   const [unit, ms] = units.findLast(([, size]) => far >= size) ?? ['second', 1_000];
   return format.format(Math.trunc(distance / ms), unit);

@@ -1,9 +1,10 @@
 import { useEffect } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import { api, hubPath } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { ActionButtons } from '../../ui/ActionButtons.tsx';
 import { Button } from '../../ui/Button.tsx';
+import { Link } from '../../ui/Link.tsx';
 import { Page } from '../../ui/Page.tsx';
 import { Answered } from '../../ui/State.tsx';
 import { Time } from '../../ui/Time.tsx';

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/preact-query';
-import { Link, useSearchParams } from 'wouter-preact';
+import { useSearchParams } from 'wouter-preact';
 import { api } from '../../api/client.ts';
 import { useRows } from '../../api/queries.ts';
 import { useActs } from '../../ui/acts.tsx';
@@ -7,6 +7,7 @@ import { Button, ButtonLink } from '../../ui/Button.tsx';
 import { CurlButton } from '../../ui/Copy.tsx';
 import { Filter } from '../../ui/Filter.tsx';
 import { Icon } from '../../ui/icons.tsx';
+import { Link } from '../../ui/Link.tsx';
 import { Rows } from '../../ui/List.tsx';
 import { Page } from '../../ui/Page.tsx';
 import { Empty } from '../../ui/State.tsx';

@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import { Link } from 'wouter-preact';
 import { api } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { ActionButtons } from '../../ui/ActionButtons.tsx';
@@ -7,6 +6,7 @@ import { useActs } from '../../ui/acts.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { CurlButton } from '../../ui/Copy.tsx';
 import { Icon, type IconName } from '../../ui/icons.tsx';
+import { Link } from '../../ui/Link.tsx';
 import { Menu } from '../../ui/Menu.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
 import { RunState } from '../../ui/RunState.tsx';

@@ -1,7 +1,7 @@
-import { Link } from 'wouter-preact';
 import { api } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { CopyButton, CurlButton } from '../../ui/Copy.tsx';
+import { Link } from '../../ui/Link.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
 import { Answered } from '../../ui/State.tsx';
 import { Status } from '../../ui/Status.tsx';

@@ -1,9 +1,9 @@
-import { Link } from 'wouter-preact';
 import { api } from '../../api/client.ts';
 import { useAnswer, useRows } from '../../api/queries.ts';
 import { ButtonLink } from '../../ui/Button.tsx';
 import { CurlButton } from '../../ui/Copy.tsx';
 import { Frame } from '../../ui/Frame.tsx';
+import { Link } from '../../ui/Link.tsx';
 import { Rows } from '../../ui/List.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
 import { Answered, Empty } from '../../ui/State.tsx';

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
-import { Link, useSearchParams } from 'wouter-preact';
+import { useSearchParams } from 'wouter-preact';
 import { api } from '../../api/client.ts';
 import { useRows } from '../../api/queries.ts';
 import { Button } from '../../ui/Button.tsx';
 import { CurlButton } from '../../ui/Copy.tsx';
 import { Filter } from '../../ui/Filter.tsx';
+import { Link } from '../../ui/Link.tsx';
 import { Rows } from '../../ui/List.tsx';
 import { Page } from '../../ui/Page.tsx';
 import { Empty } from '../../ui/State.tsx';

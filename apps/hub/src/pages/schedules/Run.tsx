@@ -1,10 +1,10 @@
 import { useMemo } from 'preact/hooks';
-import { Link } from 'wouter-preact';
 import { api } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { useActs } from '../../ui/acts.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { CurlButton } from '../../ui/Copy.tsx';
+import { Link } from '../../ui/Link.tsx';
 import { Log, type LogSource } from '../../ui/Log.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
 import { RunState } from '../../ui/RunState.tsx';

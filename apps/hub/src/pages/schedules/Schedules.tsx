@@ -1,9 +1,10 @@
-import { Link, useSearchParams } from 'wouter-preact';
+import { useSearchParams } from 'wouter-preact';
 import { api } from '../../api/client.ts';
 import { useAnswer, useRows } from '../../api/queries.ts';
 import { ButtonLink } from '../../ui/Button.tsx';
 import { CurlButton } from '../../ui/Copy.tsx';
 import { Filter } from '../../ui/Filter.tsx';
+import { Link } from '../../ui/Link.tsx';
 import { Rows } from '../../ui/List.tsx';
 import { Page } from '../../ui/Page.tsx';
 import { SearchBox } from '../../ui/SearchBox.tsx';

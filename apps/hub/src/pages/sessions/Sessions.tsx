@@ -1,7 +1,7 @@
-import { Link } from 'wouter-preact';
 import { api } from '../../api/client.ts';
 import { useRows } from '../../api/queries.ts';
 import { CurlButton } from '../../ui/Copy.tsx';
+import { Link } from '../../ui/Link.tsx';
 import { Rows } from '../../ui/List.tsx';
 import { Page } from '../../ui/Page.tsx';
 import { Empty } from '../../ui/State.tsx';

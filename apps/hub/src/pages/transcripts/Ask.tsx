@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import { Link } from 'wouter-preact';
 import { api } from '../../api/client.ts';
 import { useActs } from '../../ui/acts.tsx';
 import { Button } from '../../ui/Button.tsx';
@@ -7,6 +6,7 @@ import { Dialog } from '../../ui/Dialog.tsx';
 import { useDraft } from '../../ui/draft.ts';
 import { TextField } from '../../ui/Field.tsx';
 import { Icon } from '../../ui/icons.tsx';
+import { Link } from '../../ui/Link.tsx';
 import { useWords } from '../../words/words.tsx';
 import { citedParts, clockOf } from './player.rules.ts';
 import { type Folder, momentPath, voiceOf } from './transcripts.ts';

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { Link } from 'wouter-preact';
 import { api } from '../../api/client.ts';
 import { useActs } from '../../ui/acts.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Icon } from '../../ui/icons.tsx';
+import { Link } from '../../ui/Link.tsx';
 import { Section } from '../../ui/Page.tsx';
 import { useWords } from '../../words/words.tsx';
 import { clockOf } from './player.rules.ts';

@@ -1,6 +1,6 @@
-import { Link } from 'wouter-preact';
 import { api } from '../../api/client.ts';
 import { useRows } from '../../api/queries.ts';
+import { Link } from '../../ui/Link.tsx';
 import { Rows } from '../../ui/List.tsx';
 import { Section } from '../../ui/Page.tsx';
 import { Empty } from '../../ui/State.tsx';
