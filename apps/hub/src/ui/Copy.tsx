@@ -21,14 +21,15 @@ export function CopyButton({
   label,
   look,
 }: {
-  text: string;
+  /** A long one is made when it is asked for. */
+  text: string | (() => string);
   label?: string;
   look?: 'primary' | 'plain' | 'quiet';
 }) {
   const words = useWords();
   const [state, setState] = useState<'copied' | 'failed'>();
   const press = async (): Promise<void> => {
-    setState((await copy(text)) ? 'copied' : 'failed');
+    setState((await copy(typeof text === 'string' ? text : text())) ? 'copied' : 'failed');
     setTimeout(() => setState(undefined), saidMs);
   };
   return (

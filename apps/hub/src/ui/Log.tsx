@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useWords } from '../words/words.tsx';
 import { LogLines, spansOf } from './ansi.rules.ts';
 import { Button } from './Button.tsx';
@@ -45,7 +45,8 @@ export function Log({ source, label }: { source: LogSource; label: string }) {
     virtual.scrollToIndex(count - 1, { align: 'end' });
     setSeen(count);
   }, [count, isFollowing]);
-  const hits = wanted === '' ? [] : lines.current.find(wanted);
+  // All lines are looked through when something comes, and not with each step of scrolling.
+  const hits = useMemo(() => (wanted === '' ? [] : lines.current.find(wanted)), [wanted, count]);
   const goTo = (place: number): void => {
     const at = hits[(place + hits.length) % hits.length];
     if (at === undefined) return;
@@ -72,7 +73,7 @@ export function Log({ source, label }: { source: LogSource; label: string }) {
           onKeyDown={(event) => event.key === 'Enter' && goTo(hit + (event.shiftKey ? -1 : 1))}
         />
         {wanted !== '' && <span class="hint">{`${hits.length === 0 ? 0 : hit + 1} / ${hits.length}`}</span>}
-        <CopyButton text={lines.current.text()} look="quiet" />
+        <CopyButton text={() => lines.current.text()} look="quiet" />
       </div>
       <div
         class="log-box"
