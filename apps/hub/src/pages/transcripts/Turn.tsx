@@ -35,7 +35,7 @@ export function Turn({
   const at = clockOf(start);
   const pieces = useMemo(() => piecesOf(whole, heard ?? []), [whole, heard]);
   return (
-    <li class={`turn ${colourOf(voice?.place ?? 0)}`} id={`turn-${seq}`}>
+    <div class={`turn ${colourOf(voice?.place ?? 0)}`} id={`turn-${seq}`} role="listitem">
       <div class="turn-head">
         <button type="button" class="turn-time" aria-label={text.playFrom(at)} onClick={() => onPlay(start)}>
           {at}
@@ -76,7 +76,7 @@ export function Turn({
           {text.heard}: {original}
         </p>
       )}
-    </li>
+    </div>
   );
 }
 

@@ -73,21 +73,25 @@ export function Turns({ transcript, playback }: { transcript: TranscriptRecord; 
       <a class="skip" href="#after-text">
         {text.skipText}
       </a>
-      <ol class="turns" onClick={(event) => void tap(event)}>
-        {utterances.map((said) => (
-          <Turn
-            key={said.seq}
-            transcriptId={id}
-            said={said}
-            words={said.edited_at === null ? words.get(said.seq) : undefined}
-            voice={voices.get(said.speaker)}
-            speakers={speakers}
-            isEdited={edited === said.seq}
-            onEdit={edit}
-            onPlay={(ms) => playback.playFrom(ms)}
-          />
+      <div class="turns" role="list" onClick={(event) => void tap(event)}>
+        {partsOf(utterances).map((part) => (
+          <div class="turns-part" key={part[0]?.seq}>
+            {part.map((said) => (
+              <Turn
+                key={said.seq}
+                transcriptId={id}
+                said={said}
+                words={said.edited_at === null ? words.get(said.seq) : undefined}
+                voice={voices.get(said.speaker)}
+                speakers={speakers}
+                isEdited={edited === said.seq}
+                onEdit={edit}
+                onPlay={(ms) => playback.playFrom(ms)}
+              />
+            ))}
+          </div>
         ))}
-      </ol>
+      </div>
       <span id="after-text" tabIndex={-1} />
       {isBehind && edited === undefined && (
         <div class="to-now">
@@ -99,6 +103,13 @@ export function Turns({ transcript, playback }: { transcript: TranscriptRecord; 
     </Section>
   );
 }
+
+/** The browser looks at each part with each step of scrolling, and lays out those that come into view, whole. */
+const turnsOfPart = 5;
+const partsOf = (all: readonly Utterance[]): Utterance[][] =>
+  Array.from({ length: Math.ceil(all.length / turnsOfPart) }, (_, at) =>
+    all.slice(at * turnsOfPart, (at + 1) * turnsOfPart),
+  );
 
 /** When each word begins; of an utterance whose words are not here, when it begins itself. */
 function momentsOf(utterances: readonly Utterance[], words: WordsOf): Moment[] {
