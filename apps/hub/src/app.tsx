@@ -68,7 +68,7 @@ function Online({ client, store }: { client: QueryClient; store: Store }) {
   const [connection, setConnection] = useState<Connection>({
     isLive: true,
     isOnline: navigator.onLine,
-    at: Date.now(),
+    at: undefined,
   });
   useEffect(() => {
     const tell = (): void => setConnection((before) => ({ ...before, isOnline: navigator.onLine }));

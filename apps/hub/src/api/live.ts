@@ -6,7 +6,7 @@ import type { Store } from './store.ts';
 type Word =
   | { kind: 'change'; change: Change }
   | { kind: 'missed' }
-  | { kind: 'state'; isLive: boolean; at: number }
+  | { kind: 'state'; isLive: boolean; at: number | undefined }
   | { kind: 'hello' }
   | { kind: 'seen' }
   | { kind: 'signed-out' };
@@ -16,8 +16,8 @@ interface LiveListener {
   onChange(change: Change): void;
   /** What is shown has to be read anew. */
   onMissed(): void;
-  /** `at`: until when what is shown was true. */
-  onState(isLive: boolean, at: number): void;
+  /** `at`: until when changes came; undefined: none have since the page was opened. */
+  onState(isLive: boolean, at: number | undefined): void;
   /** Another tab signed out. */
   onSignedOut(): void;
 }
@@ -47,7 +47,7 @@ export class Live {
   readonly #end = new AbortController();
   #isLeader = false;
   #isLive = false;
-  #at = Date.now();
+  #at: number | undefined;
   #seenAt = Date.now();
   #wake: (() => void) | undefined;
   #rest: AbortController | undefined;

@@ -1,7 +1,9 @@
+import { useQueryClient } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
 import { useConnection } from '../api/connection.ts';
 import { Button } from '../ui/Button.tsx';
 import { whenNewBuild } from '../worker.ts';
+import { dateFormat } from '../ui/time.rules.ts';
 import { useLocale, useWords } from '../words/words.tsx';
 
 const patienceMs = 5_000;
@@ -22,7 +24,6 @@ export function NewBuild() {
 /** Says that what is shown may be old: after 5 s without a stream, or without a network. */
 export function Strip() {
   const words = useWords();
-  const { locale, tz } = useLocale();
   const { isLive, isOnline, at } = useConnection();
   const [isLong, setLong] = useState(false);
   useEffect(() => {
@@ -31,17 +32,33 @@ export function Strip() {
     return () => clearTimeout(timer);
   }, [isLive]);
   if (isOnline && (isLive || !isLong)) return null;
-  const zone = tz === undefined ? {} : { timeZone: tz };
-  const isToday = new Date(at).toDateString() === new Date().toDateString();
-  const text = new Intl.DateTimeFormat(locale, {
-    ...zone,
+  return <Since at={at}>{isOnline ? words.states.stale : words.states.offline}</Since>;
+}
+
+/** Says until when what is shown was true: when the stream ended, or when the oldest of it was kept. */
+function Since({ at, children: say }: { at: number | undefined; children: (time: string) => string }) {
+  const { locale, tz } = useLocale();
+  const cache = useQueryClient().getQueryCache();
+  const [, setShown] = useState(0);
+  useEffect(
+    () =>
+      cache.subscribe(({ type }) => {
+        if (type === 'observerAdded' || type === 'observerRemoved') setShown((count) => count + 1);
+      }),
+    [cache],
+  );
+  const kept = cache.findAll({ type: 'active' }).map(({ state }) => state.dataUpdatedAt);
+  const since = new Date(at ?? Math.min(Date.now(), ...kept.filter((time) => time > 0)));
+  const isToday = since.toDateString() === new Date().toDateString();
+  const format = dateFormat(locale, {
+    ...(tz !== undefined && { timeZone: tz }),
     hour: '2-digit',
     minute: '2-digit',
     ...(!isToday && { day: 'numeric', month: 'short' }),
-  }).format(new Date(at));
+  });
   return (
     <div class="strip" role="status">
-      {isOnline ? words.states.stale(text) : words.states.offline(text)}
+      {say(format.format(since))}
     </div>
   );
 }
