@@ -16,6 +16,8 @@ interface Pages {
   pageParams: unknown[];
 }
 
+/** Pages of a list that are kept: what a reader sees first. All of a long one would be written again with each of its pages. */
+const keptPages = 2;
 /** What is read of a page that was opened a moment ago is not read again. */
 const freshMs = 5_000;
 
@@ -36,7 +38,7 @@ export function createQueries(store: Store): QueryClient {
   client.getQueryCache().subscribe(({ type, query }) => {
     if (type !== 'updated' || query.state.status !== 'success' || query.meta?.['kept'] === false) return;
     const { data, dataUpdatedAt: at } = query.state;
-    const row = { key: JSON.stringify(query.queryKey), data, at };
+    const row = { key: JSON.stringify(query.queryKey), data: beginningOf(data), at };
     if (at > (keptAt.get(row.key) ?? 0)) {
       keptAt.set(row.key, at);
       void store.keep(row);
@@ -45,6 +47,13 @@ export function createQueries(store: Store): QueryClient {
   return client;
 }
 const keptAt = new Map<string, number>();
+
+/** An answer as it is kept: of a list its first pages, from which it goes on. */
+function beginningOf(data: unknown): unknown {
+  const { pages, pageParams } = (data ?? {}) as Partial<Pages>;
+  if (!Array.isArray(pages) || !Array.isArray(pageParams) || pages.length <= keptPages) return data;
+  return { pages: pages.slice(0, keptPages), pageParams: pageParams.slice(0, keptPages) };
+}
 
 /**
  * Puts what the browser kept in front of what will be read. All of it is read anew where it is shown: the page before may have heard

@@ -31,7 +31,8 @@ export class Store {
 
   /** Forgets everything when it is of another account, or of nobody who is signed in. */
   async openFor(accountId: string | undefined): Promise<void> {
-    if (accountId === undefined || (await this.read('account')) !== accountId) await this.clear();
+    if (accountId !== undefined && (await this.read('account')) === accountId) return;
+    await this.clear();
     if (accountId !== undefined) await this.write('account', accountId);
   }
 
