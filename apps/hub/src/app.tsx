@@ -5,7 +5,7 @@ import { failureOf, hubPath, isUnreached, signIn, whenSignedOut } from './api/cl
 import { type Connection, ConnectionProvider } from './api/connection.ts';
 import { Live } from './api/live.ts';
 import { useMe } from './api/me.ts';
-import { applyChange, useAnswer } from './api/queries.ts';
+import { applyChange, readSoon, useAnswer } from './api/queries.ts';
 import type { Store } from './api/store.ts';
 import { readOverview } from './pages/now/overview.ts';
 import { Now } from './pages/now/Now.tsx';
@@ -19,7 +19,6 @@ import { Page } from './ui/Page.tsx';
 import { Failed } from './ui/State.tsx';
 import { keepLocale, type Locale, loadWords, useWords, type Words, WordsProvider } from './words/words.tsx';
 
-const overviewEveryMs = 1_000;
 const routes = pages.map(({ path, load }) => ({ path, Page: lazy(load) }));
 
 /** The whole hub. */
@@ -81,19 +80,10 @@ function Online({ client, store }: { client: QueryClient; store: Store }) {
   }, []);
   useEffect(() => {
     if (!isSignedIn) return undefined;
-    let isAsked = false;
-    const renewOverview = (): void => {
-      if (isAsked) return;
-      isAsked = true;
-      setTimeout(() => {
-        isAsked = false;
-        void client.invalidateQueries({ queryKey: ['overview'] });
-      }, overviewEveryMs);
-    };
     const live = new Live(store, {
       onChange(change) {
         applyChange(client, change);
-        renewOverview();
+        readSoon(client, ['overview']);
       },
       onMissed: () => void client.invalidateQueries(),
       onState: (isLive, at) => setConnection((before) => ({ ...before, isLive, at })),

@@ -35,6 +35,7 @@ export function createQueries(store: Store): QueryClient {
       },
     },
   });
+  document.addEventListener('visibilitychange', readUnseen);
   client.getQueryCache().subscribe(({ type, query }) => {
     if (type !== 'updated' || query.state.status !== 'success' || query.meta?.['kept'] === false) return;
     const { data, dataUpdatedAt: at } = query.state;
@@ -157,18 +158,47 @@ export function applyChange(client: QueryClient, { topic, op, id, record }: Chan
 const recordId = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 /** A busy account changes many times a second: an answer is read anew at most once in this time. */
 const readEveryMs = 1_000;
-const waiting = new WeakMap<QueryClient, Set<string>>();
+/** What happens at once, such as a monitor that is down and the alert of it, is read once. */
+const gatherMs = 20;
+/** Of each client the answers that were read a moment ago, and whether they became old meanwhile. */
+const resting = new WeakMap<QueryClient, Map<string, { isOld: boolean }>>();
 
-/** Reads an answer anew a moment later, once for all changes until then. */
-function readSoon(client: QueryClient, key: QueryKey): void {
-  const keys = waiting.get(client) ?? new Set();
-  waiting.set(client, keys);
+/**
+ * What is read anew once somebody looks at this tab: ten tabs that read at once are in the way of the one in view, since a browser
+ * has six connections for all of them.
+ */
+const unseen = new Map<string, () => void>();
+
+function readUnseen(): void {
+  if (document.visibilityState === 'hidden') return;
+  const all = [...unseen.values()];
+  unseen.clear();
+  for (const read of all) read();
+}
+
+/** Reads an answer anew: soon after a rest, else once for all changes until the rest is over. */
+export function readSoon(client: QueryClient, key: QueryKey): void {
+  const answers = resting.get(client) ?? new Map<string, { isOld: boolean }>();
+  resting.set(client, answers);
   const name = JSON.stringify(key);
-  if (keys.has(name)) return;
-  keys.add(name);
+  const known = answers.get(name);
+  if (known) {
+    known.isOld = true;
+    return;
+  }
+  if (document.visibilityState === 'hidden') {
+    unseen.set(name, () => readSoon(client, key));
+    return;
+  }
+  const rest = { isOld: false };
+  answers.set(name, rest);
   setTimeout(() => {
-    keys.delete(name);
+    rest.isOld = false;
     void client.invalidateQueries({ queryKey: key });
+  }, gatherMs);
+  setTimeout(() => {
+    answers.delete(name);
+    if (rest.isOld) readSoon(client, key);
   }, readEveryMs);
 }
 
