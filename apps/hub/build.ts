@@ -13,6 +13,10 @@ const harmless = /^https?:\/\/(?:www\.w3\.org\/|x\b|localhost\b|127\.0\.0\.1\b|e
 
 /** `{hub}/frame/<name>`. */
 const frameFiles = { terminal: 'frames/terminal/main.ts', cells: 'frames/cells/main.tsx' };
+/** Pages that notifications open. */
+const pagesOfNotes = ['schedules/Run.tsx', 'notifications/Alert.tsx', 'heartbeats/Monitor.tsx'].map(
+  (name) => `src/pages/${name}`,
+);
 const source = (name: string): string => join(hubFolder, 'src', name);
 const common = { bundle: true, format: 'esm', minify: true, target: 'es2022', logLevel: 'silent' } as const;
 const jsx = { jsx: 'automatic', jsxImportSource: 'preact' } as const;
@@ -57,12 +61,18 @@ async function write(out: string, hash: string): Promise<HubBuild> {
   const preload = staticImports(metafile, main.path);
   const files = (await readdir(out)).filter((name) => name !== buildFile);
   const shell = [basename(main.path), basename(main.style ?? ''), ...preload];
+  // A notification opens these, and its reader has a decision to make: they wait beside the shell.
+  const kept = new Set(shell.filter(Boolean));
+  for (const page of pagesOfNotes) {
+    const { path } = outputOf(metafile, page);
+    for (const name of [basename(path), ...staticImports(metafile, path)]) kept.add(name);
+  }
   await build({
     ...common,
     format: 'iife',
     entryPoints: [source('sw.ts')],
     outfile: join(out, 'sw.js'),
-    define: { HUB_BUILD: JSON.stringify(hash), HUB_SHELL: JSON.stringify(shell.filter(Boolean)) },
+    define: { HUB_BUILD: JSON.stringify(hash), HUB_SHELL: JSON.stringify([...kept]) },
   });
   const firstLoadBytes = await weigh(out, shell);
   if (firstLoadBytes > mostFirstLoadBytes)
