@@ -17,7 +17,11 @@ applyTheme(themeHere());
 const store = new Store();
 const client = createQueries(store);
 const locale = firstLocale();
-const [words] = await Promise.all([loadWords(locale), store.openFor(accountHere()).then(() => restore(client, store))]);
+/** A database that another tab or a full disk holds up costs so long, and no page: what was kept comes later then. */
+const patienceMs = 1_500;
+const kept = store.openFor(accountHere()).then(() => restore(client, store));
+const late = new Promise((resolve) => setTimeout(resolve, patienceMs));
+const [words] = await Promise.all([loadWords(locale), Promise.race([kept, late])]);
 const root = document.querySelector('#app');
 if (root) render(<App client={client} store={store} first={{ locale, words }} />, root);
 startWorker();

@@ -62,10 +62,13 @@ function beginningOf(data: unknown): unknown {
  */
 export async function restore(client: QueryClient, store: Store): Promise<void> {
   for (const { key, data, at } of await store.load()) {
+    const queryKey = JSON.parse(key) as QueryKey;
+    // It came late, and the page has read by itself.
+    if ((client.getQueryState(queryKey)?.dataUpdatedAt ?? 0) >= at) continue;
     keptAt.set(key, at);
-    client.setQueryData(JSON.parse(key) as QueryKey, data, { updatedAt: at });
+    client.setQueryData(queryKey, data, { updatedAt: at });
+    void client.invalidateQueries({ queryKey, exact: true, refetchType: 'none' });
   }
-  void client.invalidateQueries({ refetchType: 'none' });
 }
 
 /** What a page knows of an answer. */

@@ -1,17 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { BrowserContext } from 'playwright-core';
 import { en } from '../../../../hub/src/words/en.ts';
 import { http, until } from '../../testing.ts';
 import { password } from '../auth/auth.testing.ts';
 import { openDevice } from '../sessions/sessions.testing.ts';
 import { checkLooks, HubTest, keptIn, type Opened, skipped, whole } from './hub.testing.ts';
-
-/** Takes away what is shown, as a person does. */
-const clearNotes = (context: BrowserContext): Promise<void> =>
-  context.serviceWorkers()[0]?.evaluate(async () => {
-    for (const note of await (globalThis as any).registration.getNotifications()) note.close();
-  }) ?? assert.fail('no worker');
 
 /** In the page: makes what the browser keeps older by so much. */
 function ageKept(byMs: number): Promise<void> {
@@ -219,17 +212,21 @@ describe('the hub in a browser', { skip: skipped }, () => {
         const data = JSON.stringify({ notification: { title: 'Deploy', tag: run }, svc: { id: run, actions } });
         return devtools.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data });
       },
-      notes: (): Promise<{ body: string; ids: string[] }[]> =>
-        worker.evaluate(async () => {
-          const notes = await (globalThis as any).registration.getNotifications();
-          return notes.map(({ body, actions: own }: any) => ({ body, ids: own.map((one: any) => one.action) }));
-        }),
-      press: (action: string) =>
-        worker.evaluate(async (pressed) => {
-          const scope = globalThis as any;
-          const [notification] = await scope.registration.getNotifications();
-          scope.dispatchEvent(new scope.NotificationEvent('notificationclick', { notification, action: pressed }));
-        }, action),
+      /** The note of a run; undefined while it is not shown. */
+      note: (run: string): Promise<{ body: string; ids: string[] } | undefined> =>
+        worker.evaluate(async (tag) => {
+          const [note] = await (globalThis as any).registration.getNotifications({ tag });
+          return note && { body: note.body, ids: note.actions.map((one: any) => one.action) };
+        }, run),
+      press: (run: string, action: string) =>
+        worker.evaluate(
+          async ([tag, pressed]) => {
+            const scope = globalThis as any;
+            const [notification] = await scope.registration.getNotifications({ tag });
+            scope.dispatchEvent(new scope.NotificationEvent('notificationclick', { notification, action: pressed }));
+          },
+          [run, action],
+        ),
     };
   };
   const decisions = (run: string) =>
@@ -244,19 +241,19 @@ describe('the hub in a browser', { skip: skipped }, () => {
     await using opened = await open();
     const { make } = opened;
     const run = await waitingRun(opened);
-    const { deliver, notes, press } = await pushes(opened);
+    const { deliver, note, press } = await pushes(opened);
     await deliver(run, decisions(run));
-    await until(async () => (await notes()).length === 1);
-    assert.deepEqual((await notes())[0]?.ids, ['approve', 'skip']);
-    await press('approve');
+    await until(async () => (await note(run)) !== undefined);
+    assert.deepEqual((await note(run))?.ids, ['approve', 'skip']);
+    await press(run, 'approve');
     await until(async () => (await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state === 'pending');
-    await until(async () => (await notes())[0]?.body === 'Done');
+    await until(async () => (await note(run))?.body === 'Done');
   });
 
   test('a press for what was decided or cancelled says so, and a press without a network is sent when it is back', async () => {
     await using opened = await open();
     const { make, context, tab } = opened;
-    const { deliver, notes, press } = await pushes(opened);
+    const { deliver, note, press } = await pushes(opened);
     const stateOf = async (run: string) => (await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state;
     const decided = await waitingRun(opened, 'Decided');
     await make(`/v1/schedule-runs/${decided}/decision`, { decision: 'skip' });
@@ -267,29 +264,28 @@ describe('the hub in a browser', { skip: skipped }, () => {
       [cancelled, 'cancelled'],
     ] as const) {
       await deliver(run, decisions(run));
-      await until(async () => (await notes()).length === 1);
-      await press('approve');
-      await until(async () => (await notes())[0]?.body === 'It was decided already, or is over');
+      await until(async () => (await note(run)) !== undefined);
+      await press(run, 'approve');
+      await until(async () => (await note(run))?.body === 'It was decided already, or is over');
       assert.equal(await stateOf(run), state);
-      await clearNotes(context);
     }
     const run = await waitingRun(opened, 'Away');
     await deliver(run, decisions(run));
-    await until(async () => (await notes()).length === 1);
+    await until(async () => (await note(run)) !== undefined);
     await context.setOffline(true);
-    await press('approve');
-    await until(async () => (await notes())[0]?.body === 'Stored, not sent: there is no network');
+    await press(run, 'approve');
+    await until(async () => (await note(run))?.body === 'Stored, not sent: there is no network');
     assert.equal(await stateOf(run), 'awaiting_approval');
     await context.setOffline(false);
     await tab.reload();
     await until(async () => (await stateOf(run)) === 'pending');
-    await until(async () => (await notes())[0]?.body === 'Done');
+    await until(async () => (await note(run))?.body === 'Done');
   });
 
   test('a push whose button leads to another path, method or host has no such button, and presses nothing', async () => {
     await using opened = await open();
     const { context } = opened;
-    const { deliver, notes } = await pushes(opened);
+    const { deliver, note } = await pushes(opened);
     const asked: string[] = [];
     context.on('request', (request) => {
       if (request.method() !== 'GET') asked.push(request.url());
@@ -302,8 +298,8 @@ describe('the hub in a browser', { skip: skipped }, () => {
       { id: 'rerun', method: 'POST', path: `//evil.example/v1/schedule-runs/${run}/rerun` },
     ];
     await deliver(run, hostile);
-    await until(async () => (await notes()).length === 1);
-    assert.deepEqual((await notes())[0]?.ids, []);
+    await until(async () => (await note(run)) !== undefined);
+    assert.deepEqual((await note(run))?.ids, []);
     assert.deepEqual(asked, []);
   });
 
