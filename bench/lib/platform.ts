@@ -23,7 +23,9 @@ export function temporaryDataDir(): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), 'svc-bench-'));
   // Postgres drops to another user when this runs as root, and must be able to enter.
   chmodSync(path, 0o755);
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+  // What the platform had begun beside its start may end a moment after it.
+  const terms = { recursive: true, force: true, maxRetries: 10, retryDelay: 300 };
+  return { path, [Symbol.dispose]: () => rmSync(path, terms) };
 }
 
 /** Starts the platform on a free port with the default settings, except for those in `env`. */
