@@ -45,3 +45,8 @@ export async function waitingActs(now: number): Promise<WaitingAct[]> {
 export async function dropAct(key: string): Promise<void> {
   await answerOf((await open()).transaction('acts', 'readwrite').objectStore('acts').delete(key));
 }
+
+/** Forgets all: what one person pressed is not sent as another. */
+export async function dropActs(): Promise<void> {
+  await answerOf((await open()).transaction('acts', 'readwrite').objectStore('acts').clear());
+}

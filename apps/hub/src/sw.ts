@@ -118,7 +118,7 @@ async function act(
   const key = `${(note.data as { id?: string }).id ?? tag}-${id}`;
   const waiting: WaitingAct = { key, title, tag, method, path, ...(body && { body }), at: Date.now() };
   const status = await send(waiting).catch(() => undefined);
-  if (status === undefined) {
+  if (status === undefined || isBusy(status)) {
     await keepAct(waiting);
     await say(waiting, words().stored);
     await syncOf(self.registration)
@@ -143,11 +143,15 @@ self.addEventListener('sync' as 'push', (event) => event.waitUntil(sendWaiting()
 async function sendWaiting(): Promise<void> {
   for (const waiting of await waitingActs(Date.now())) {
     const status = await send(waiting).catch(() => undefined);
-    if (status === undefined) return;
+    // Signed out, or a server that is busy: it is sent another time.
+    if (status === undefined || status === 401 || isBusy(status)) return;
     await dropAct(waiting.key);
     await tell(waiting, status);
   }
 }
+
+/** Nothing was done, and it may be another time: too many requests, or a server that cannot now. */
+const isBusy = (status: number): boolean => status === 429 || status >= 500;
 
 async function send({ key, method, path, body }: WaitingAct): Promise<number> {
   const { status } = await fetch(path, {

@@ -1,5 +1,6 @@
 import { createClient, isSvcError, type SvcError } from '@svc/sdk';
 import { learnTime } from './clock.ts';
+import { accountHere } from './store.ts';
 
 const meta = (name: string): string => document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? '';
 
@@ -17,12 +18,24 @@ export function whenSignedOut(hear: () => void): () => void {
   return () => onSignedOut.delete(hear);
 }
 
+/** Whose page this is. */
+const account = accountHere();
+
+/** Another tab signed somebody else in: this page is of the one before, and does nothing as the other. */
+function checkAccount(): void {
+  const now = accountHere();
+  if (account === undefined || now === undefined || now === account) return;
+  location.replace(`${hubPath}/`);
+  throw new Error('somebody else is signed in by now');
+}
+
 /** The API as the signed-in person: the browser adds the cookie, and our header says that a page of ours asks. */
 export const api = createClient({
   baseUrl: '',
   retries: 1,
   onWarning: () => {},
   async fetch(url, init) {
+    checkAccount();
     const headers = new Headers(init?.headers);
     headers.set('x-svc-hub', '1');
     const answer = await fetch(url, { ...init, headers, credentials: 'same-origin' });

@@ -152,8 +152,9 @@ export function applyChange(client: QueryClient, { topic, op, id, record }: Chan
       readSoon(client, key);
     } else if (key.at(-1) === 'rows' && before !== undefined) {
       const after = changedPages(before as Pages, { op, id, record });
-      if (after === undefined) readSoon(client, key);
-      else if (after !== before) client.setQueryData(key, after);
+      // What is on its way may be older than the change, and would take its place.
+      if (after === undefined || query.state.fetchStatus === 'fetching') readSoon(client, key);
+      if (after !== undefined && after !== before) client.setQueryData(key, after);
     } else readSoon(client, key);
   }
 }

@@ -1,3 +1,6 @@
+import { dropActs } from '../sw.acts.ts';
+import { forgetDrafts } from './drafts.ts';
+
 /** One answer of the API as this browser keeps it. */
 interface Kept {
   /** The query key as JSON. */
@@ -31,6 +34,7 @@ export class Store {
 
   /** Forgets everything when it is of another account, or of nobody who is signed in. */
   async openFor(accountId: string | undefined): Promise<void> {
+    forgetDrafts(accountId);
     if (accountId !== undefined && (await this.read('account')) === accountId) return;
     await this.clear();
     if (accountId !== undefined) await this.write('account', accountId);
@@ -68,6 +72,8 @@ export class Store {
   async clear(): Promise<void> {
     await this.#ask('records', 'readwrite', (store) => store.clear());
     await this.#ask('facts', 'readwrite', (store) => store.clear());
+    // What was pressed in a notification and not sent yet.
+    await dropActs().catch(() => {});
   }
 
   async #ask(

@@ -1,3 +1,5 @@
+import { draftKey } from '../api/drafts.ts';
+import { accountHere } from '../api/store.ts';
 import { type Dispatch, type StateUpdater, useEffect, useState } from 'preact/hooks';
 
 /**
@@ -5,7 +7,7 @@ import { type Dispatch, type StateUpdater, useEffect, useState } from 'preact/ho
  * third value forgets it, after the write went well.
  */
 export function useDraft<T extends object>(name: string, empty: T): [T, Dispatch<StateUpdater<T>>, () => void] {
-  const key = `svc-draft-${name}`;
+  const key = draftKey(accountHere(), name);
   const [draft, setDraft] = useState<T>(() => {
     try {
       return { ...empty, ...(JSON.parse(sessionStorage.getItem(key) ?? '{}') as Partial<T>) };

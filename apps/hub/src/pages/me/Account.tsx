@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { api, signOut } from '../../api/client.ts';
+import { forgetDrafts } from '../../api/drafts.ts';
 import { fieldProblems } from '../../api/errors.ts';
 import { tellSignedOut } from '../../api/live.ts';
 import { type Me, useMe } from '../../api/me.ts';
@@ -26,6 +27,7 @@ export function Account() {
     await acts.forget();
     await uploader.clear();
     await signOut();
+    forgetDrafts();
     tellSignedOut();
   };
   return (
