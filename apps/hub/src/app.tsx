@@ -106,7 +106,7 @@ function Pages({ store }: { store: Store }) {
   const { data: overview } = useAnswer(['overview'], readOverview, { enabled: me.data !== undefined });
   useEffect(() => whenSignedOut(() => void store.clear()), [store]);
   useEffect(() => {
-    if (me.data) acts.resume(me.data.account.id);
+    if (me.data) acts.resume();
   }, [me.data?.account.id]);
   const status = failureOf(me.error)?.status;
   if (me.data === undefined && status !== 401) {

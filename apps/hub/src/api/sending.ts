@@ -1,5 +1,6 @@
 import { indexedDbStorage, openOutbox, type Outbox, type OutboxInput, type OutboxOperation } from '@svc/sdk';
 import { api, isUnreached } from './client.ts';
+import { accountHere } from './store.ts';
 
 /** What became of a write that was stored because there was no network. */
 type Sent = { state: 'sent'; operation: string } | { state: 'refused'; operation: string; error: unknown };
@@ -9,7 +10,6 @@ type Call = (input: unknown, options: { idempotencyKey: string }) => Promise<unk
 /** Writes that are kept on this device until there is a network; each goes once. */
 export class Sending {
   #outbox: Outbox | undefined;
-  #name = 'svc-hub-outbox';
   readonly #onSent: (sent: Sent) => void;
 
   constructor(onSent: (sent: Sent) => void) {
@@ -17,13 +17,12 @@ export class Sending {
   }
 
   /** Opens what an earlier visit of this account left, and sends it. */
-  resume(accountId: string): void {
-    this.#name = `svc-hub-outbox-${accountId}`;
+  resume(): void {
     this.#open();
   }
 
   #open(): Outbox {
-    return (this.#outbox ??= openOutbox(api, indexedDbStorage(this.#name), {
+    return (this.#outbox ??= openOutbox(api, indexedDbStorage(`svc-hub-outbox-${accountHere() ?? ''}`), {
       onChange: (change) => {
         const { operation } = change.entry;
         if (change.state === 'sent') this.#onSent({ state: 'sent', operation });

@@ -91,13 +91,13 @@ export class Store {
   }
 }
 
-function open(name: string): Promise<IDBDatabase> {
+async function open(name: string): Promise<IDBDatabase> {
   const request = indexedDB.open(name, 1);
   request.addEventListener('upgradeneeded', () => {
     request.result.createObjectStore('records', { keyPath: 'key' });
     request.result.createObjectStore('facts', { keyPath: 'name' });
   });
-  return answerOf(request);
+  return await answerOf(request);
 }
 
 function answerOf<T>(request: IDBRequest<T>): Promise<T> {

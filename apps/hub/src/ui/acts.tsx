@@ -42,7 +42,7 @@ export interface Acts {
   /** Forgets what waits to be sent. */
   forget(): Promise<void>;
   /** Sends what an earlier visit of this account stored. */
-  resume(accountId: string): void;
+  resume(): void;
 }
 
 const Context = createContext<Acts | undefined>(undefined);
@@ -174,7 +174,7 @@ function makeActs(given: {
       }
     },
     forget: async () => sending.clear(),
-    resume: (accountId) => sending.resume(accountId),
+    resume: () => sending.resume(),
   };
 }
 

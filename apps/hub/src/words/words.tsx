@@ -1,3 +1,4 @@
+import { keepHere, keptHere } from '../api/device.ts';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { en, type Words } from './en.ts';
@@ -26,9 +27,9 @@ export async function loadWords(locale: Locale): Promise<Words> {
 const localeName = 'svc-locale';
 /** The language before the account is known: the last one here, else the browser's. */
 export function firstLocale(): Locale {
-  const kept = localStorage.getItem(localeName);
+  const kept = keptHere(localeName);
   if (kept === 'en' || kept === 'ro') return kept;
   return navigator.languages.some((name) => name.toLowerCase().startsWith('ro')) ? 'ro' : 'en';
 }
 /** Remembers the language on this device. */
-export const keepLocale = (locale: Locale): void => localStorage.setItem(localeName, locale);
+export const keepLocale = (locale: Locale): void => keepHere(localeName, locale);

@@ -1,0 +1,17 @@
+/** What this device keeps under a name; undefined where a browser keeps nothing. */
+export function keptHere(name: string): string | undefined {
+  try {
+    return localStorage.getItem(name) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps a value on this device, where the browser lets it: a full or blocked storage costs a choice, and no page. */
+export function keepHere(name: string, value: string): void {
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    // It counts until the page is left.
+  }
+}
