@@ -197,8 +197,9 @@ export function readSoon(client: QueryClient, key: QueryKey): void {
   const rest = { isOld: false };
   answers.set(name, rest);
   setTimeout(() => {
-    rest.isOld = false;
-    void client.invalidateQueries({ queryKey: key });
+    // One that runs is let run to its end: begun anew with each change, a list of many pages would never come.
+    rest.isOld = client.isFetching({ queryKey: key }) > 0;
+    if (!rest.isOld) void client.invalidateQueries({ queryKey: key });
   }, gatherMs);
   setTimeout(() => {
     answers.delete(name);
