@@ -54,6 +54,7 @@ export interface Shown {
 
 /** A browser without a screen: it keeps cookies and says where its requests come from; redirects are its caller's to follow. */
 export class PlayedBrowser {
+  /** By name, and `name;path` where the path is another than `/`: a browser keeps one of a name for each path. */
   readonly cookies = new Map<string, Cookie>();
   readonly #fetch: typeof fetch;
 
@@ -65,7 +66,7 @@ export class PlayedBrowser {
     const { pathname } = new URL(url);
     const cookie = [...this.cookies]
       .filter(([, { path }]) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`))
-      .map(([name, { value }]) => `${name}=${value}`)
+      .map(([key, { value }]) => `${key.split(';', 1)[0]}=${value}`)
       .join('; ');
     const response = await this.#fetch(url, {
       redirect: 'manual',
@@ -129,8 +130,9 @@ export class PlayedBrowser {
     const path = given.get('path') ?? (pathname.replace(/\/[^/]*$/, '') || '/');
     const ends = given.get('expires');
     const isOver = value === '' || given.get('max-age') === '0' || (ends !== undefined && Date.parse(ends) <= 0);
-    if (isOver) this.cookies.delete(name);
-    else this.cookies.set(name, { value, path });
+    const key = path === '/' ? name : `${name};${path}`;
+    if (isOver) this.cookies.delete(key);
+    else this.cookies.set(key, { value, path });
   }
 }
 

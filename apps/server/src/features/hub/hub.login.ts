@@ -34,11 +34,13 @@ export class HubClient {
     this.#server = server;
   }
 
-  /** Begins a sign-in for a browser that came to `host`: where to send it, and what it keeps meanwhile. */
-  async begin(host: string, returnTo: string): Promise<{ to: string; kept: string }> {
+  /** Begins a sign-in for a browser that came to `host`: where to send it, and what it keeps meanwhile, under its `state`. */
+  async begin(host: string, returnTo: string): Promise<{ to: string; state: string; kept: string }> {
     const config = await this.#configuration(host);
+    const seconds = Math.floor(this.#kernel.clock.now() / 1000);
     const flow: Flow = {
-      state: client.randomState(),
+      // The time first: of two sign-ins in a browser the older one is known by its name.
+      state: `${seconds.toString(36)}-${client.randomState()}`,
       nonce: client.randomNonce(),
       verifier: client.randomPKCECodeVerifier(),
       returnTo,
@@ -53,7 +55,7 @@ export class HubClient {
       code_challenge_method: 'S256',
     });
     const kept = this.#kernel.keyring.seal(flowPurpose, Buffer.from(JSON.stringify(flow))).toString('base64url');
-    return { to: url.href, kept };
+    return { to: url.href, state: flow.state, kept };
   }
 
   /** Ends it: exchanges the code; undefined for an answer that is not of this browser's sign-in, or came too late. */

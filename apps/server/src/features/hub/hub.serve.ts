@@ -26,7 +26,9 @@ export interface HubParts {
   authenticateLogin: (text: string) => Actor | undefined | Promise<Actor | undefined>;
 }
 
-const flowCookie = '__Host-svc_flow';
+/** A cookie for each sign-in that is under way: two tabs that sign in at once must not end each other's. */
+const flowCookie = '__Host-svc_flow-';
+const mostFlows = 4;
 /** Whose data the browser may keep; no secret. Pages read it. */
 const accountCookie = '__Host-svc_account';
 const loginSeconds = 90 * 86_400;
@@ -85,19 +87,31 @@ async function begin(visit: PageVisit, { client }: HubParts): Promise<void> {
   const isPost = visit.method === 'POST';
   if (isPost) visit.checkOwn();
   const given = isPost ? (await visit.jsonBody())['return_to'] : visit.query.get('return_to');
-  const { to, kept } = await client.begin(visit.request.headers.host ?? '', safePath(given));
-  visit.setCookie(flowCookie, kept, { maxAge: flowSeconds, sameSite: 'Lax' });
+  const { to, state, kept } = await client.begin(visit.request.headers.host ?? '', safePath(given));
+  // Names begin with the time: the first are the oldest.
+  const others = visit.cookieNames.filter((name) => name.startsWith(flowCookie)).sort();
+  for (const name of others.slice(0, -(mostFlows - 1))) dropFlow(visit, name);
+  visit.setCookie(flowName(state), kept, { maxAge: flowSeconds, sameSite: 'Lax' });
   if (isPost) visit.json(200, { redirect_to: to });
   else visit.redirect(to);
 }
+
+/** The cookie of a sign-in. A state that is none of ours names a cookie that nobody has. */
+const flowName = (state: string): string => `${flowCookie}${/^[\da-z]+-[\w-]{8}/.exec(state)?.[0] ?? ''}`;
+
+const dropFlow = (visit: PageVisit, name: string): void => visit.setCookie(name, null, { maxAge: 0, sameSite: 'Lax' });
 
 async function callback(visit: PageVisit, parts: HubParts): Promise<void> {
   const { client, kernel, identity } = parts;
   const { page, request } = visit;
   const host = request.headers.host ?? '';
   const hub = client.hubAt(host);
-  const found = await client.end(host, visit.query.toString(), visit.cookie(flowCookie) ?? '', visit.address);
-  visit.setCookie(flowCookie, null, { maxAge: 0, sameSite: 'Lax' });
+  const flow = flowName(visit.query.get('state') ?? '');
+  const found = await client.end(host, visit.query.toString(), visit.cookie(flow) ?? '', visit.address);
+  dropFlow(visit, flow);
+  const before = await loginHere(visit, parts);
+  // Signed in meanwhile in another tab, or gone back to in the history: nothing is missing.
+  if (!found && before) return visit.html(200, redirectPage(page, { to: `${hub}/` }));
   if (!found) {
     const { message, problems } = wordsOf(page.locale);
     const text = {
@@ -113,7 +127,6 @@ async function callback(visit: PageVisit, parts: HubParts): Promise<void> {
   const { network } = visit;
   const { accountId, amr } = found;
   // The browser signs in once more: what it had is replaced, and is no new device.
-  const before = await loginHere(visit, parts);
   const { token } = await inTransaction(kernel.sql, async (tx) => {
     const login = { accountId, authTime: found.authTime * 1000, amr, name, platform, network };
     const isFirst = (await listLogins(tx, kernel.clock, accountId)).length === 0;

@@ -26,6 +26,10 @@ export function cookieOf(header: string | undefined, name: string): string | und
   return values.size === 1 ? [...values][0] : undefined;
 }
 
+/** The names of all cookies that a request brings, as often as they came. */
+export const cookieNamesOf = (header: string | undefined): string[] =>
+  (header?.split(';') ?? []).map((part) => part.split('=', 1)[0]?.trim() ?? '');
+
 /**
  * The login that a request shows, if one of our own pages sent it. Browsers add cookies to what any page asks, so where the
  * request comes from decides: `Sec-Fetch-Site`, which no page can set; `Origin` in browsers without it, and with WebSockets;

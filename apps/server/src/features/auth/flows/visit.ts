@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { localeOf } from '@svc/words';
 import { ApiError, badRequest } from '../../../kernel/base/errors.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
-import { cookieOf, ownOrigins } from '../../../kernel/mount/browsers.ts';
+import { cookieNamesOf, cookieOf, ownOrigins } from '../../../kernel/mount/browsers.ts';
 import { networkOf } from '../../../kernel/base/networks.ts';
 import type { PageContext } from '../pages/page.ts';
 import { basePath, isLoopback } from '../provider/urls.ts';
@@ -79,6 +79,11 @@ export class PageVisit {
 
   cookie(name: string): string | undefined {
     return cookieOf(this.request.headers.cookie, name);
+  }
+
+  /** The names of all cookies that the browser sent. */
+  get cookieNames(): string[] {
+    return cookieNamesOf(this.request.headers.cookie);
   }
 
   /** Adds a cookie of our own; `value` null removes it. */
