@@ -36,7 +36,7 @@ export function openStream<K extends 'port' | 'terminal'>(
   const entry = entryOf(context, id);
   const live = liveOf(entry);
   if (entry.busy === 'pause' || entry.busy === 'fork')
-    throw new NodeError('sandbox_busy', `a ${entry.busy} is under way`);
+    throw new NodeError('sandbox_busy', `a ${entry.busy} of this sandbox is under way; wait until it ends`);
   return new Promise((resolve, reject) => {
     let waiting: (() => void) | undefined;
     let returned: (() => void)[] = [];
@@ -82,7 +82,7 @@ export function openStream<K extends 'port' | 'terminal'>(
         entry.ports.delete(stream);
         channel.cancel();
         // From here on the channel says nothing.
-        reject(new NodeError('sandbox_busy', 'the connection was given up for a pause or a fork'));
+        reject(new NodeError('sandbox_busy', 'the connection was given up for a pause or a fork; open it again'));
         done(error);
       },
     });

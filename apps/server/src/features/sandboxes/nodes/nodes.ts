@@ -270,7 +270,7 @@ export function toApiFailure(error: unknown, missing = 'sandbox'): unknown {
     no_sandbox: notRunning,
     unreachable: nodeAway,
     sandbox_capacity: () => noCapacity(message, error.retryAfterS),
-    sandbox_busy: busy,
+    sandbox_busy: () => busy(message),
     sandbox_not_running: notRunning,
     memory_not_saved: () => new ApiError('memory_not_saved', `${message}; or pause with files_only`),
     not_supported_on_v1: () => new ApiError('not_supported_on_v1', 'this needs a v2 sandbox'),
@@ -279,10 +279,8 @@ export function toApiFailure(error: unknown, missing = 'sandbox'): unknown {
   return failures[error.code]();
 }
 
-export const busy = (): ApiError =>
-  new ApiError('sandbox_busy', 'a command runs in this sandbox; wait until it ends', {
-    headers: { 'retry-after': '1' },
-  });
+export const busy = (why = 'a command runs in this sandbox; wait until it ends'): ApiError =>
+  new ApiError('sandbox_busy', why, { headers: { 'retry-after': '1' } });
 /** It began and was cut short: to repeat it would do twice what it did until then. */
 export const interrupted = (why: string): ApiError =>
   new ApiError('command_interrupted', `${why}, and this command was ended; what it did until then stays`, {
