@@ -71,6 +71,14 @@ describe('the SDK against a gateway', () => {
     await assert.rejects(client.schedules.get({ params }), { name: 'TypeError', message: 'params.id is missing' });
   });
 
+  test('a parameter of the path that would lead to another route is refused before anything is sent', async () => {
+    const client = clientOf(gateway, account.key);
+    for (const id of ['.', '..'])
+      await assert.rejects(client.schedules.get({ params: { id } }), { name: 'TypeError', message: /params\.id/ });
+    for (const path of ['..', 'a/../b', './a'])
+      await assert.rejects(client.sandboxes.readFile({ params: { id: 'x', path } }), { message: /params\.path/ });
+  });
+
   test('headers of a call reach the gateway, and those of its answer the caller', async () => {
     let seen: { status: number; headers: Headers } | undefined;
     await clientOf(gateway, account.key).keys.list(

@@ -176,6 +176,9 @@ function pathOf({ path }: RouteRow, params: Input['params'] & object): string {
   return path.replace(/\{(\w+)(\*?)\}/g, (_, name: string, rest: string) => {
     const value = params[name];
     if (value === undefined || value === null || value === '') throw new TypeError(`params.${name} is missing`);
+    // A URL drops such a part together with the one before it, and the request would go to another route.
+    if ((rest === '' ? [String(value)] : String(value).split('/')).some((part) => part === '.' || part === '..'))
+      throw new TypeError(`params.${name} may not be, or go through, . or ..`);
     const encoded = encodeURIComponent(value);
     // A path within the path keeps its slashes.
     return rest === '' ? encoded : encoded.replaceAll('%2F', '/');
