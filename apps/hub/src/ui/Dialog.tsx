@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { useWords } from '../words/words.tsx';
 import { Button } from './Button.tsx';
+import { Toasts } from './toasts.tsx';
 
 /** A dialog over the page. The browser puts the focus into it and gives it back when it closes. */
 export function Dialog({
@@ -18,6 +19,8 @@ export function Dialog({
   const words = useWords();
   const id = useId();
   const ref = useRef<HTMLDialogElement>(null);
+  // A selection that begins in a field may end beside the dialog: that is no press on what is behind.
+  const isPressedBehind = useRef(false);
   useEffect(() => {
     const dialog = ref.current;
     if (dialog && !dialog.open) dialog.showModal();
@@ -32,7 +35,10 @@ export function Dialog({
         event.preventDefault();
         onClose();
       }}
-      onClick={(event) => event.target === ref.current && onClose()}
+      onPointerDown={(event) => {
+        isPressedBehind.current = event.target === ref.current;
+      }}
+      onClick={(event) => event.target === ref.current && isPressedBehind.current && onClose()}
     >
       <div class="dialog-body">
         <header class="dialog-head">
@@ -43,6 +49,7 @@ export function Dialog({
         </header>
         {children}
       </div>
+      <Toasts dialog={id} />
     </dialog>
   );
 }

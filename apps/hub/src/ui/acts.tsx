@@ -1,20 +1,13 @@
 import { useQueryClient } from '@tanstack/preact-query';
 import type { OutboxInput, OutboxOperation } from '@svc/sdk';
 import { type ComponentChildren, createContext } from 'preact';
-import { useContext, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useContext, useMemo, useRef, useState } from 'preact/hooks';
 import { failureOf } from '../api/client.ts';
 import { problemOf } from '../api/errors.ts';
 import { Sending } from '../api/sending.ts';
 import { useWords, type Words } from '../words/words.tsx';
-import { Button } from './Button.tsx';
 import { Reauth } from './Reauth.tsx';
-
-interface Toast {
-  id: number;
-  text: string;
-  isProblem: boolean;
-  undo?: () => unknown;
-}
+import { CornerContext, type Toast, Toasts } from './toasts.tsx';
 
 /** What buttons do with the API, and how the page tells of it. */
 export interface Acts {
@@ -52,6 +45,7 @@ const mostToasts = 4;
 /** Gives acts to all that stands inside. */
 export function ActsProvider({ children }: { children: ComponentChildren }) {
   const words = useWords();
+  const [dialogs, setDialogs] = useState<readonly string[]>([]);
   const said = useRef(words);
   said.current = words;
   const client = useQueryClient();
@@ -78,31 +72,18 @@ export function ActsProvider({ children }: { children: ComponentChildren }) {
     };
     return makeActs({ say, askProof, stale, words: () => said.current });
   }, [client]);
+  const enter = useCallback((dialog: string) => {
+    setDialogs((all) => [...all, dialog]);
+    return () => setDialogs((all) => all.filter((one) => one !== dialog));
+  }, []);
+  const corner = useMemo(() => ({ toasts, drop, dialogs, enter }), [toasts, dialogs]);
   return (
     <Context.Provider value={acts}>
-      {children}
-      {proof && <Reauth onEnd={proof} />}
-      <div class="toasts" role="status" aria-live="polite">
-        {toasts.map(({ id, text, isProblem, undo }) => (
-          <div class={isProblem ? 'toast bad' : 'toast'} key={id}>
-            <span>{text}</span>
-            {undo && (
-              <Button
-                look="quiet"
-                onPress={() => {
-                  drop(id);
-                  return undo();
-                }}
-              >
-                {words.undo}
-              </Button>
-            )}
-            <Button look="quiet" icon="close" isIconOnly onPress={() => drop(id)}>
-              {words.close}
-            </Button>
-          </div>
-        ))}
-      </div>
+      <CornerContext.Provider value={corner}>
+        {children}
+        {proof && <Reauth onEnd={proof} />}
+        <Toasts />
+      </CornerContext.Provider>
     </Context.Provider>
   );
 }
