@@ -24,4 +24,4 @@ const late = new Promise((resolve) => setTimeout(resolve, patienceMs));
 const [words] = await Promise.all([loadWords(locale), Promise.race([kept, late])]);
 const root = document.querySelector('#app');
 if (root) render(<App client={client} store={store} first={{ locale, words }} />, root);
-startWorker();
+void startWorker();

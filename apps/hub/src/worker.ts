@@ -28,26 +28,28 @@ function tellOf({ waiting }: ServiceWorkerRegistration): void {
 }
 
 /** Registers the service worker; without one the hub works, but needs a network. */
-export function startWorker(): void {
+export async function startWorker(): Promise<void> {
   if (!('serviceWorker' in navigator)) return;
+  const registration = await register().catch(() => undefined);
+  if (!registration) return;
+  const wake = (): void => registration.active?.postMessage('send');
+  wake();
+  addEventListener('online', wake);
+  tellOf(registration);
+  registration.addEventListener('updatefound', () => {
+    registration.installing?.addEventListener('statechange', () => tellOf(registration));
+  });
+  // A new build waits until nobody looks at the old one.
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'hidden') registration.waiting?.postMessage('take over');
+    else void registration.update().catch(() => {});
+  });
+}
+
+/** Rejects where the browser keeps no workers: some throw at once. */
+async function register(): Promise<ServiceWorkerRegistration> {
   const policies = (globalThis as unknown as { trustedTypes?: Policies }).trustedTypes;
   const url = `${hubPath}/sw.js`;
   const trusted = policies?.createPolicy('svc-worker', { createScriptURL: () => url }).createScriptURL(url) ?? url;
-  navigator.serviceWorker.register(trusted, { scope: `${hubPath}/` }).then(
-    (registration) => {
-      const wake = (): void => registration.active?.postMessage('send');
-      wake();
-      addEventListener('online', wake);
-      tellOf(registration);
-      registration.addEventListener('updatefound', () => {
-        registration.installing?.addEventListener('statechange', () => tellOf(registration));
-      });
-      // A new build waits until nobody looks at the old one.
-      document.addEventListener('visibilitychange', () => {
-        if (document.visibilityState === 'hidden') registration.waiting?.postMessage('take over');
-        else void registration.update().catch(() => {});
-      });
-    },
-    () => {},
-  );
+  return await navigator.serviceWorker.register(trusted, { scope: `${hubPath}/` });
 }

@@ -1,4 +1,5 @@
 import { api } from './client.ts';
+import { keepHere, keptHere } from './device.ts';
 import { offerOf, type PushState } from './push.rules.ts';
 
 const facts = (): Parameters<typeof offerOf>[0] => ({
@@ -46,14 +47,14 @@ export async function pushHere(): Promise<string | undefined> {
 
 const hiddenName = 'svc-push-hidden';
 /** Whether this device's notifications were asked to hide what they tell. The API keeps it, and does not answer it. */
-export const hidesHere = (): boolean => localStorage.getItem(hiddenName) === '1';
+export const hidesHere = (): boolean => keptHere(hiddenName) === '1';
 
 /** Hides what notifications of this device tell, or shows it again. */
 export async function hideHere(isHidden: boolean): Promise<void> {
   const subscription = await subscriptionHere();
   if (!subscription) return;
   await send(subscription, isHidden);
-  localStorage.setItem(hiddenName, isHidden ? '1' : '0');
+  keepHere(hiddenName, isHidden ? '1' : '0');
 }
 
 /** Tells this browser no more. */
@@ -63,7 +64,7 @@ export async function stopPush(): Promise<void> {
   const { endpoint } = subscription;
   await api.notifications.unsubscribe({ body: { endpoint } });
   await subscription.unsubscribe();
-  localStorage.removeItem(hiddenName);
+  keepHere(hiddenName, '0');
 }
 
 /** How the list of devices calls this one, such as "Android" or "Windows". */

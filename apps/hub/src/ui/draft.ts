@@ -1,4 +1,4 @@
-import { draftKey } from '../api/drafts.ts';
+import { draftKey, readDraft, writeDraft } from '../api/drafts.ts';
 import { accountHere } from '../api/store.ts';
 import { type Dispatch, type StateUpdater, useEffect, useState } from 'preact/hooks';
 
@@ -10,15 +10,15 @@ export function useDraft<T extends object>(name: string, empty: T): [T, Dispatch
   const key = draftKey(accountHere(), name);
   const [draft, setDraft] = useState<T>(() => {
     try {
-      return { ...empty, ...(JSON.parse(sessionStorage.getItem(key) ?? '{}') as Partial<T>) };
+      return { ...empty, ...(JSON.parse(readDraft(key) ?? '{}') as Partial<T>) };
     } catch {
       return empty;
     }
   });
-  useEffect(() => sessionStorage.setItem(key, JSON.stringify(draft)), [key, draft]);
+  useEffect(() => writeDraft(key, JSON.stringify(draft)), [key, draft]);
   const forget = (): void => {
     setDraft(empty);
-    sessionStorage.removeItem(key);
+    writeDraft(key, undefined);
   };
   return [draft, setDraft, forget];
 }
