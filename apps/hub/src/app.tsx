@@ -2,6 +2,7 @@ import { type QueryClient, QueryClientProvider } from '@tanstack/preact-query';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Route, Router, Switch } from 'wouter-preact';
 import { failureOf, hubPath, isUnreached, signIn, whenSignedOut } from './api/client.ts';
+import { isRecordId } from './api/ids.ts';
 import { type Connection, ConnectionProvider } from './api/connection.ts';
 import { Live } from './api/live.ts';
 import { useMe } from './api/me.ts';
@@ -108,9 +109,14 @@ function Pages({ store }: { store: Store }) {
   useEffect(() => {
     if (me.data) acts.resume();
   }, [me.data?.account.id]);
-  const status = failureOf(me.error)?.status;
+  const { status, code } = failureOf(me.error) ?? {};
+  const isSuspended = code === 'account_suspended';
+  useEffect(() => {
+    if (isSuspended) void store.clear();
+  }, [isSuspended, store]);
+  // Whatever was kept: a suspended person sees nothing else.
+  if (isSuspended) return <Suspended />;
   if (me.data === undefined && status !== 401) {
-    if (failureOf(me.error)?.code === 'account_suspended') return <Suspended />;
     if (me.error !== undefined) return <FirstFailure error={me.error} again={me.again} />;
   }
   return (
@@ -122,7 +128,9 @@ function Pages({ store }: { store: Store }) {
           </Route>
           {routes.map(({ path, Page: Shown }) => (
             <Route path={path} key={path}>
-              {({ id = '' }: { id?: string }) => <Shown id={id} key={id} />}
+              {({ id = '' }: { id?: string }) =>
+                id === '' || isRecordId(id) ? <Shown id={id} key={id} /> : <NotFound />
+              }
             </Route>
           ))}
           <Route>

@@ -12,6 +12,7 @@ export interface NoteWords {
   actions: Record<string, string>;
   done: string;
   decided: string;
+  refused: string;
   stored: string;
 }
 

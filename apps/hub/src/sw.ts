@@ -52,13 +52,21 @@ async function takeShared(request: Request): Promise<Response> {
   return Response.redirect(`${scope}transcripts?shared=${state}`, 303);
 }
 
+/** What the share menu of a system sends has no page behind it; a form of another site may hide its own, so a press is asked for too. */
+const isOfAnotherSite = ({ referrer }: Request): boolean =>
+  /^https?:/.test(referrer) && new URL(referrer).origin !== self.location.origin;
+/** Characters of a file's name. */
+const mostName = 200;
+
 async function keepShared(request: Request): Promise<'1' | 'large' | 'none'> {
+  if (isOfAnotherSite(request)) return 'none';
   const file = (await request.formData()).get('file');
   if (!(file instanceof File)) return 'none';
   // One file at a time: a newer one takes its place.
   await dropUpload(sharedId);
   if (file.size > mostSharedBytes) return 'large';
-  const { name, size: bytes, lastModified } = file;
+  const { size: bytes, lastModified } = file;
+  const name = file.name.slice(0, mostName);
   await keepFile(sharedId, file);
   const terms = { title: '', language: '', folderId: '', consent: '', mark: '' };
   await keepUpload({ ...terms, id: sharedId, name, bytes, lastModified, at: Date.now(), isPaused: true });
@@ -146,7 +154,7 @@ async function sendWaiting(): Promise<void> {
     // Signed out, or a server that is busy: it is sent another time.
     if (status === undefined || status === 401 || isBusy(status)) return;
     await dropAct(waiting.key);
-    await tell(waiting, status);
+    if (!(await tell(waiting, status))) await say(waiting, words().refused);
   }
 }
 

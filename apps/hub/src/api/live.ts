@@ -24,12 +24,15 @@ interface LiveListener {
 
 /** Tells all tabs, this one too, that this browser is signed out. */
 export function tellSignedOut(): void {
-  const channel = new BroadcastChannel(channelName);
-  channel.postMessage({ kind: 'signed-out' } satisfies Word);
-  channel.close();
+  const channel = openChannel();
+  channel?.postMessage({ kind: 'signed-out' } satisfies Word);
+  channel?.close();
 }
 
 const channelName = 'svc-live';
+/** Undefined in a browser that lacks them: each tab reads for itself there. */
+const openChannel = (): BroadcastChannel | undefined =>
+  'BroadcastChannel' in globalThis ? new BroadcastChannel(channelName) : undefined;
 const lockName = 'svc-live';
 const cursorName = 'cursor';
 /** With no tab in view for so long the connection ends; it goes on after its cursor when one is. */
@@ -41,7 +44,7 @@ const seenEveryMs = 60_000;
  * connections for an origin, and ten tabs would use them up.
  */
 export class Live {
-  readonly #channel = new BroadcastChannel(channelName);
+  readonly #channel = openChannel();
   readonly #listener: LiveListener;
   readonly #store: Store;
   readonly #end = new AbortController();
@@ -55,15 +58,15 @@ export class Live {
   constructor(store: Store, listener: LiveListener) {
     this.#store = store;
     this.#listener = listener;
-    this.#channel.addEventListener('message', ({ data }) => this.#hear(data as Word));
-    this.#channel.postMessage({ kind: 'hello' } satisfies Word);
+    this.#channel?.addEventListener('message', ({ data }) => this.#hear(data as Word));
+    this.#channel?.postMessage({ kind: 'hello' } satisfies Word);
     document.addEventListener('visibilitychange', this.#look);
     const timer = setInterval(this.#look, seenEveryMs);
     this.#end.signal.addEventListener('abort', () => {
       document.removeEventListener('visibilitychange', this.#look);
       clearInterval(timer);
       this.#wake?.();
-      this.#channel.close();
+      this.#channel?.close();
     });
     void this.#lead();
   }
@@ -76,7 +79,7 @@ export class Live {
   readonly #look = (): void => {
     if (document.visibilityState === 'visible') {
       this.#seenAt = Date.now();
-      this.#channel.postMessage({ kind: 'seen' } satisfies Word);
+      this.#channel?.postMessage({ kind: 'seen' } satisfies Word);
       this.#wake?.();
     } else if (Date.now() - this.#seenAt > hiddenMs) this.#rest?.abort();
   };
@@ -95,12 +98,12 @@ export class Live {
   /** To this tab and all others. */
   #say(word: Word): void {
     if (this.#end.signal.aborted) return;
-    this.#channel.postMessage(word);
+    this.#channel?.postMessage(word);
     if (word.kind !== 'hello') this.#hear(word);
   }
 
   async #lead(): Promise<void> {
-    if (!navigator.locks) return await this.#read();
+    if (!navigator.locks || !this.#channel) return await this.#read();
     try {
       await navigator.locks.request(lockName, { signal: this.#end.signal }, () => this.#read());
     } catch {

@@ -1,6 +1,7 @@
 import { QueryClient, type QueryKey, useInfiniteQuery, useQuery } from '@tanstack/preact-query';
 import type { Change } from '@svc/sdk';
 import { isUnreached } from './client.ts';
+import { isRecordId } from './ids.ts';
 import type { Store } from './store.ts';
 
 /** A record that has an id, as every list of the API has them. */
@@ -144,7 +145,7 @@ export function applyChange(client: QueryClient, { topic, op, id, record }: Chan
     const { queryKey: key } = query;
     const before: unknown = query.state.data;
     // Of one record: its page, and what stands below it. Of another one it tells nothing.
-    if (typeof key[1] === 'string' && recordId.test(key[1])) {
+    if (typeof key[1] === 'string' && isRecordId(key[1])) {
       if (key[1] !== id) continue;
       if (key.length === 2 && record !== undefined && before !== undefined)
         client.setQueryData(key, { ...before, ...record });
@@ -159,7 +160,6 @@ export function applyChange(client: QueryClient, { topic, op, id, record }: Chan
   }
 }
 
-const recordId = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 /** A busy account changes many times a second: an answer is read anew at most once in this time. */
 const readEveryMs = 1_000;
 /** What happens at once, such as a monitor that is down and the alert of it, is read once. */

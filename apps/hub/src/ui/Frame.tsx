@@ -7,31 +7,35 @@ const mostHeight = 4_000;
 
 /**
  * A document of the hub that stands in a frame (`src/frames`), such as a terminal: `name` is that of the document, `query` says
- * what it is about. `isAsTall`: it is as high as its content.
+ * what it is about. `isAsTall`: it is as high as its content. `onRefused`: the server did not let it in.
  */
 export function Frame({
   name,
   query,
   title,
   isAsTall = false,
+  onRefused,
 }: {
   name: 'terminal' | 'cells';
   query: Record<string, string>;
   title: string;
   isAsTall?: boolean;
+  onRefused?: () => void;
 }) {
   const { locale } = useLocale();
   const frame = useRef<HTMLIFrameElement>(null);
   useEffect(() => {
     const hear = ({ source, origin, data }: MessageEvent): void => {
       const { current } = frame;
-      if (!isAsTall || !current || source !== current.contentWindow || origin !== location.origin) return;
-      const height = Number((data as { height?: unknown } | null)?.height);
-      if (height > 0) current.style.height = `${Math.min(Math.ceil(height), mostHeight)}px`;
+      if (!current || source !== current.contentWindow || origin !== location.origin) return;
+      const { height: asked, refused } = (data ?? {}) as { height?: unknown; refused?: unknown };
+      if (refused === true) onRefused?.();
+      const height = Number(asked);
+      if (isAsTall && height > 0) current.style.height = `${Math.min(Math.ceil(height), mostHeight)}px`;
     };
     addEventListener('message', hear);
     return () => removeEventListener('message', hear);
-  }, [isAsTall]);
+  }, [isAsTall, onRefused]);
   return (
     <iframe
       ref={frame}

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useWords } from '../words/words.tsx';
 import { Link } from './Link.tsx';
+import { visible } from './marks.ts';
 
 /** A page: its heading takes the focus when it opens, so that screen readers and keys begin there. */
 export function Page({
@@ -23,7 +24,7 @@ export function Page({
   const words = useWords();
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · ${words.brand}`;
+    document.title = `${visible(title)} · ${words.brand}`;
   }, [title, words]);
   useEffect(() => {
     if (document.activeElement === document.body || document.activeElement?.closest('nav')) {

@@ -27,12 +27,22 @@ export function TerminalPage({
   const { data: me } = useMe();
   const [provenAt, setProvenAt] = useState(0);
   const [isAsked, setAsked] = useState(false);
+  const [isRefused, setRefused] = useState(false);
   const last = Math.max(provenAt, Date.parse(me?.actor.auth_time ?? '') || 0);
   const isProven = !needsProof || now() - last < proofMs;
   return (
     <Page title={words.terminal.title(name)} back={back} wide>
-      {isProven && <Frame name="terminal" query={query} title={words.terminal.title(name)} />}
-      {!isProven && (
+      {isProven && (
+        <Frame
+          key={provenAt}
+          name="terminal"
+          query={query}
+          title={words.terminal.title(name)}
+          onRefused={() => setRefused(true)}
+        />
+      )}
+      {/* A proof gets old under an open page, and the clock of a device may be wrong. */}
+      {(!isProven || (needsProof && isRefused)) && (
         <div class="stack">
           <p>{words.terminal.proof}</p>
           <div>
@@ -46,7 +56,9 @@ export function TerminalPage({
         <Reauth
           onEnd={(isGiven) => {
             setAsked(false);
-            if (isGiven) setProvenAt(now());
+            if (!isGiven) return;
+            setRefused(false);
+            setProvenAt(now());
           }}
         />
       )}

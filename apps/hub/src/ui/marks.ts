@@ -1,7 +1,8 @@
 import { options } from 'preact';
 
-/** Marks that turn the direction of what follows, and blanks that nobody sees. */
-const hidden = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+/** Marks that turn the direction of what follows, blanks and tags that nobody sees, and signs that steer a terminal. */
+const hidden =
+  /(?![\t\n\r])\p{Cc}|[\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\u2800\u3164\ufeff\uffa0\u{e0000}-\u{e007f}]/gu;
 
 /**
  * Shows hidden marks in every text of every page, as `[U+202E]`: names and logs come from strangers, and a mark in one makes
@@ -15,5 +16,6 @@ export function showHiddenMarks(): void {
   };
 }
 
-const visible = (text: string): string =>
-  text.replace(hidden, (mark) => `[U+${mark.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}]`);
+/** A text with its hidden marks shown. For what the pages' own texts are not: a title of a window, an attribute. */
+export const visible = (text: string): string =>
+  text.replace(hidden, (mark) => `[U+${(mark.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`);

@@ -12,6 +12,7 @@ const en: NoteWords = {
   },
   done: 'Done',
   decided: 'It was decided already, or is over',
+  refused: 'Not done: open the hub to see why',
   stored: 'Stored, not sent: there is no network',
 };
 const ro: NoteWords = {
@@ -26,6 +27,7 @@ const ro: NoteWords = {
   },
   done: 'S-a făcut',
   decided: 'S-a decis deja sau s-a încheiat',
+  refused: 'Nu s-a făcut: deschide pagina ca să vezi de ce',
   stored: 'Păstrat, netrimis: nu este rețea',
 };
 

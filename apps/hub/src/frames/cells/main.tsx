@@ -3,8 +3,10 @@ import { render } from 'preact';
 import '../../style/tokens.css';
 import '../../style/base.css';
 import '../../style/work.css';
+import { isRecordId } from '../../api/ids.ts';
 import { ActsProvider } from '../../ui/acts.tsx';
 import { showHiddenMarks } from '../../ui/marks.ts';
+import { Empty } from '../../ui/State.tsx';
 import { applyTheme, themeHere } from '../../ui/theme.ts';
 import { loadWords, WordsProvider } from '../../words/words.tsx';
 import { Cells } from './Cells.tsx';
@@ -17,6 +19,7 @@ import { Cells } from './Cells.tsx';
 showHiddenMarks();
 applyTheme(themeHere());
 const query = new URLSearchParams(location.search);
+const id = query.get('sandbox') ?? '';
 const locale = query.get('locale') === 'ro' ? 'ro' : 'en';
 document.documentElement.lang = locale;
 const words = await loadWords(locale);
@@ -26,9 +29,7 @@ document.body.append(root);
 render(
   <QueryClientProvider client={new QueryClient()}>
     <WordsProvider value={{ words, locale, tz: undefined }}>
-      <ActsProvider>
-        <Cells id={query.get('sandbox') ?? ''} />
-      </ActsProvider>
+      <ActsProvider>{isRecordId(id) ? <Cells id={id} /> : <Empty>{words.states.notFound}</Empty>}</ActsProvider>
     </WordsProvider>
   </QueryClientProvider>,
   root,

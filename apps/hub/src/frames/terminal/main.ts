@@ -105,7 +105,9 @@ function connect(): void {
     end = words.ended(signal ?? String(code ?? '–'));
   });
   made.addEventListener('close', ({ reason }) => {
-    if (socket === made) ended(end ?? (isOpen ? words.lost(reason) : words.refused));
+    if (socket !== made) return;
+    ended(end ?? (isOpen ? words.lost(reason) : words.refused));
+    if (!isOpen) parent.postMessage({ refused: true }, location.origin);
   });
 }
 

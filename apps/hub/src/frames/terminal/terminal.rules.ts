@@ -1,9 +1,9 @@
+import { isRecordId } from '../../api/ids.ts';
+
 /** A terminal that a document was asked for. */
 interface Wanted {
   path: string;
 }
-
-const idForm = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /**
  * The route of a terminal by the query of its document, `?sandbox=<id>` or `?environment=<id>`; undefined for anything else.
@@ -13,8 +13,8 @@ export function terminalPath(search: string, relayPath: string): Wanted['path'] 
   const query = new URLSearchParams(search);
   const sandbox = query.get('sandbox') ?? '';
   const environment = query.get('environment') ?? '';
-  if (idForm.test(sandbox)) return `/v1/sandboxes/${sandbox}/terminal?`;
-  if (idForm.test(environment)) return `${relayPath}/v1/environments/${environment}/attach?kind=terminal&`;
+  if (isRecordId(sandbox)) return `/v1/sandboxes/${sandbox}/terminal?`;
+  if (isRecordId(environment)) return `${relayPath}/v1/environments/${environment}/attach?kind=terminal&`;
   return undefined;
 }
 

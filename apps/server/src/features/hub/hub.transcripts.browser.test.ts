@@ -28,7 +28,7 @@ const hears = (tab: Page, fromMs: number) =>
   });
 const file = { name: 'Ședință.wav', mimeType: 'audio/wav', buffer: meetingSound };
 
-describe('transcripts in the hub in a browser', { skip: skipped, timeout: 180_000 }, () => {
+describe('transcripts in the hub in a browser', { skip: skipped }, () => {
   let hub: HubTest;
   let providers: OwnProviders;
   before(async () => {

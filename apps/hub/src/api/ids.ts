@@ -1,0 +1,2 @@
+/** Whether a text has the form of a record's id, a UUID. */
+export const isRecordId = (text: string): boolean => /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/.test(text);
