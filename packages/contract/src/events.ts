@@ -14,6 +14,7 @@ export const topics = [
   'sessions',
   'prompts',
   'transcripts',
+  'environments',
 ] as const;
 const topic = z.enum(topics);
 

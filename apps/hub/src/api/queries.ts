@@ -208,7 +208,11 @@ export function readSoon(client: QueryClient, key: QueryKey): void {
 }
 
 /** Answers that are put together of several features, by the topics whose changes show in them. */
-const joins: Record<string, readonly string[]> = { hosts: ['machines'], schedules: ['machines'] };
+const joins: Record<string, readonly string[]> = {
+  hosts: ['machines'],
+  schedules: ['machines'],
+  environments: ['machines', 'projects'],
+};
 
 /** The pages with the change in them; undefined: only the server knows. */
 function changedPages(

@@ -38,7 +38,7 @@ BadgeEndpoint = TypedDict("BadgeEndpoint", {"schemaVersion": "Literal[1]", "labe
 
 Bookmark = TypedDict("Bookmark", {"id": "str", "at_ms": "int", "note": "Union[str, None]", "created_at": "str"})
 
-Change = TypedDict("Change", {"cursor": "str", "topic": "Literal[\"hosts\", \"notifications\", \"heartbeats\", \"schedules\", \"scheduler\", \"sandboxes\", \"sessions\", \"prompts\", \"transcripts\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[Dict[str, Any]]"})
+Change = TypedDict("Change", {"cursor": "str", "topic": "Literal[\"hosts\", \"notifications\", \"heartbeats\", \"schedules\", \"scheduler\", \"sandboxes\", \"sessions\", \"prompts\", \"transcripts\", \"environments\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[Dict[str, Any]]"})
 
 ChatCompletion = TypedDict("ChatCompletion", {"id": "str", "model": "str", "choices": "List[ChatCompletionChoicesItem]"})
 

@@ -12,7 +12,7 @@ import { useLocale, useWords } from '../../words/words.tsx';
 import { money } from '../sandboxes/sandboxes.ts';
 import { EnvironmentActs } from './EnvironmentActs.tsx';
 import { EnvironmentEvents } from './EnvironmentEvents.tsx';
-import { isAtLeast, reasonOf, stateTone, useEvery, type Whole } from './environments.ts';
+import { isAtLeast, reasonOf, stateTone, type Whole } from './environments.ts';
 import { MachineNow, useMachine } from './MachineNow.tsx';
 import { Members } from './Members.tsx';
 import { Ports } from './Ports.tsx';
@@ -22,8 +22,7 @@ import { Secrets } from './Secrets.tsx';
 export function Environment({ id }: { id: string }) {
   const words = useWords();
   const text = words.environments;
-  const every = useEvery();
-  const answer = useAnswer(['environments', id], async () => api.environments.get({ params: { id } }), every);
+  const answer = useAnswer(['environments', id], async () => api.environments.get({ params: { id } }));
   const machine = useMachine(id);
   const { data } = answer;
   return (

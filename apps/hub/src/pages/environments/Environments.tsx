@@ -9,7 +9,7 @@ import { Answered, Empty } from '../../ui/State.tsx';
 import { Status } from '../../ui/Status.tsx';
 import { Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
-import { type EnvironmentRecord, type ProjectRecord, reasonOf, stateTone, useEvery } from './environments.ts';
+import { type EnvironmentRecord, type ProjectRecord, reasonOf, stateTone } from './environments.ts';
 import { NewEnvironment } from './NewEnvironment.tsx';
 import { NewProject } from './NewProject.tsx';
 
@@ -19,18 +19,13 @@ export function Environments() {
   const text = words.environments;
   const [isNewProject, setNewProject] = useState(false);
   const [within, setWithin] = useState<ProjectRecord>();
-  const every = useEvery();
-  const answer = useAnswer(
-    ['environments', 'list'],
-    async () => {
-      const [{ projects }, { environments }] = await Promise.all([
-        api.projects.list({ query: {} }),
-        api.environments.list({ query: {} }),
-      ]);
-      return { projects, environments };
-    },
-    every,
-  );
+  const answer = useAnswer(['environments', 'list'], async () => {
+    const [{ projects }, { environments }] = await Promise.all([
+      api.projects.list({ query: {} }),
+      api.environments.list({ query: {} }),
+    ]);
+    return { projects, environments };
+  });
   const create = (
     <Button look="primary" icon="add" onPress={() => setNewProject(true)}>
       {words.projects.new}

@@ -1,18 +1,23 @@
 import { api } from '../../api/client.ts';
+import { useConnection } from '../../api/connection.ts';
 import { type Answer, useAnswer } from '../../api/queries.ts';
 import { Section } from '../../ui/Page.tsx';
 import { Loading } from '../../ui/State.tsx';
 import { Status } from '../../ui/Status.tsx';
 import { Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
-import { type Member, useEvery } from './environments.ts';
+import type { Member } from './environments.ts';
 
 type Machine = Awaited<ReturnType<typeof api.relay.status>>;
 type Git = NonNullable<Machine['git_state']>;
 
+/** What a machine does now stands in no feed: it is asked while its page is in view, and not without a network. */
+const everyMs = 3_000;
+
 /** What the relay knows of an environment's machine. */
 export function useMachine(id: string): Answer<Machine> {
-  const every = useEvery();
+  const { isOnline } = useConnection();
+  const every = isOnline ? { everyMs } : {};
   return useAnswer(['environments', id, 'status'], async () => api.relay.status({ params: { id } }), every);
 }
 

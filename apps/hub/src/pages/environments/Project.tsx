@@ -15,7 +15,7 @@ import { Answered } from '../../ui/State.tsx';
 import { Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
 import { EnvironmentRows } from './Environments.tsx';
-import { type ProjectRecord, stale, useEvery } from './environments.ts';
+import { type ProjectRecord, stale } from './environments.ts';
 import { NewEnvironment } from './NewEnvironment.tsx';
 import { draftOf, ProjectForm, settingsOf } from './ProjectForm.tsx';
 
@@ -24,8 +24,7 @@ export function Project({ id }: { id: string }) {
   const words = useWords();
   const text = words.projects;
   const [isNew, setNew] = useState(false);
-  const every = useEvery();
-  const answer = useAnswer(['projects', id], async () => api.projects.get({ params: { id } }), every);
+  const answer = useAnswer(['projects', id], async () => api.projects.get({ params: { id } }));
   const project = answer.data?.project;
   const { data: me } = useMe();
   const isMine =

@@ -1,5 +1,4 @@
 import { api } from '../../api/client.ts';
-import { useConnection } from '../../api/connection.ts';
 import type { Tone } from '../../ui/Status.tsx';
 import type { Words } from '../../words/words.tsx';
 
@@ -32,15 +31,6 @@ export const stateTone: Record<EnvironmentRecord['state'], Tone> = {
 
 /** What a write makes old. */
 export const stale = ['environments', 'projects', 'overview'];
-
-const everyMs = 3_000;
-/**
- * How often a page of environments is read anew while it is in view: the feed has no topic of them. Not without a network, which
- * is said once, above the page.
- */
-export function useEvery(): { everyMs: number } | object {
-  return useConnection().isOnline ? { everyMs } : {};
-}
 
 /** Why it is in its state, in our words where they are known; a provider's own stay as they are. */
 export function reasonOf({ stateReason: reason }: EnvironmentRecord, words: Words): string | undefined {

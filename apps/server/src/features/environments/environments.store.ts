@@ -6,6 +6,7 @@ import { type Who, writeAct } from '../../kernel/records/audit.ts';
 import type { Metrics } from '../../kernel/base/metrics.ts';
 import { type EnvironmentHooks, noHooks } from './environments.hooks.ts';
 import { insertEvent } from './environments.events.sql.ts';
+import { tellMembers } from './environments.feed.ts';
 import { endMachineKey } from './environments.machines.ts';
 import { mayHaveMachine } from './environments.machines.sql.ts';
 import { type EnvironmentGiven, type EnvironmentMove, moveOf } from './environments.moves.ts';
@@ -41,11 +42,14 @@ export const toMoved = ({ row, from, to }: Moved) => ({ environment: toEnvironme
 
 /** Changes of environments: each writes its event in its own transaction, and a line of the audit log. */
 export class Environments {
-  readonly #kernel: Pick<Kernel, 'clock' | 'gateways' | 'config'>;
+  readonly #kernel: Pick<Kernel, 'clock' | 'gateways' | 'config' | 'feed'>;
   readonly #moved: ReturnType<Metrics['counter']>;
   readonly on: EnvironmentHooks;
 
-  constructor(kernel: Pick<Kernel, 'clock' | 'gateways' | 'config' | 'metrics'>, on: EnvironmentHooks = noHooks) {
+  constructor(
+    kernel: Pick<Kernel, 'clock' | 'gateways' | 'config' | 'feed' | 'metrics'>,
+    on: EnvironmentHooks = noHooks,
+  ) {
     this.#kernel = kernel;
     this.on = on;
     this.#moved = kernel.metrics.counter('svc_environment_moves_total', 'Moves of environments', ['move']);
@@ -71,7 +75,7 @@ export class Environments {
     // It has served its machine.
     if (name === 'report') await deleteOwnToken(tx, row.id);
     const payload = given as Record<string, unknown>;
-    await this.#write(tx, now, row, doer, { kind: `state:${row.state}->${moved.state}`, payload });
+    await this.#write(tx, now, moved, doer, { kind: `state:${row.state}->${moved.state}`, payload });
     await writeAct(tx, {
       accountId: row.account_id,
       by: doer.by,
@@ -111,7 +115,7 @@ export class Environments {
   ): Promise<EnvironmentRow> {
     const now = await readNow(tx, this.#kernel.clock);
     const changed = await changeEnvironment(tx, now.iso, row.id, change);
-    await this.#tell(tx, now, row, doer, event);
+    await this.#tell(tx, now, changed, doer, event);
     return changed;
   }
 
@@ -160,18 +164,18 @@ export class Environments {
   async #write(
     tx: Db,
     now: Instant,
-    { id }: EnvironmentRow,
+    row: EnvironmentRow,
     doer: Doer,
-    { kind, payload }: { kind: string; payload: Record<string, unknown> },
+    event: { kind: string; payload: Record<string, unknown> },
   ): Promise<void> {
     await insertEvent(tx, {
-      environment_id: id,
+      environment_id: row.id,
       actor_id: doer.accountId,
       actor_kind: doer.kind,
-      kind,
-      payload,
+      ...event,
       created_at: now.iso,
     });
+    await tellMembers(this.#kernel.feed, tx, row, event);
   }
 }
 

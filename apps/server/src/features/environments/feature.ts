@@ -1,3 +1,4 @@
+import { contract } from '@svc/contract';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Forwarder } from '../../kernel/forwarder/forwarder.ts';
 import { startLoop } from '../../kernel/work/loop.ts';
@@ -49,6 +50,7 @@ export function environmentsFeature(
 ): Feature {
   return {
     ...environmentsManifest,
+    topic: contract.environments.list,
     overview: environmentsOverview,
     operations: {
       list,

@@ -23,7 +23,8 @@ export { noticesOf } from './environments.notify.ts';
 export { wakeFor } from './hours/wake.ts';
 export { Environments } from './environments.store.ts';
 export { environmentsOwnedAlone } from './people/members.sql.ts';
-export { linuxUsersOf, usersHashes, writeProvisioned } from './people/users.sql.ts';
+export { linuxUsersOf, usersHashes } from './people/users.sql.ts';
+export { provisioned } from './environments.feed.ts';
 
 /** Environments of a project in which an account has a role, newest first: 500 at most. */
 export async function environmentsOf(db: Db, accountId: string, projectId: string) {

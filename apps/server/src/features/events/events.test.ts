@@ -196,4 +196,41 @@ describe('events', () => {
       ],
     );
   });
+
+  test('environments: every member is told of what happens to one, who leaves that it is gone', async () => {
+    const [owner, member] = [await createAccount(gateway), await createAccount(gateway)];
+    const { cursor } = (await events(owner.key)).body;
+    const after = (await events(member.key)).body.cursor;
+    const as = async (path: string, body?: object, method?: string) => {
+      const answer = await http(gateway.url, path, {
+        key: owner.key,
+        ...(body && { body }),
+        ...(method && { method }),
+      });
+      assert.ok(answer.status < 300, JSON.stringify(answer.body));
+      return answer;
+    };
+    const { project } = (await as('/v1/projects', { name: 'Shop', isolation: 'shared_vm' })).body;
+    const made = await as('/v1/environments', { project_id: project.id, provider: 'byo', name: 'Dev' });
+    const { id } = made.body.environment;
+    await as(`/v1/environments/${id}/members`, { email: member.email, role: 'viewer' });
+    await as(`/v1/environments/${id}`, { name: 'Shared' }, 'PATCH');
+    await as(`/v1/environments/${id}/members/${member.id}`, undefined, 'DELETE');
+    await as(`/v1/environments/${id}/destroy`, { confirm: true });
+    const wordsOf = ({ events: all }: { events: { op: string; record?: { name: string } }[] }) =>
+      all.map(({ op, record }) => `${op} ${record?.name ?? '-'}`);
+    assert.deepEqual(wordsOf(await told(owner.key, `?after=${cursor}&topics=environments`, 6)), [
+      'created Dev',
+      'updated Dev',
+      'updated Shared',
+      'updated Shared',
+      'updated Shared',
+      'deleted -',
+    ]);
+    assert.deepEqual(wordsOf(await told(member.key, `?after=${after}&topics=environments`, 3)), [
+      'created Dev',
+      'updated Shared',
+      'deleted -',
+    ]);
+  });
 });

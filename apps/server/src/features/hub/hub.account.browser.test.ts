@@ -97,7 +97,7 @@ describe('account, alerts and keys in the hub', { skip: skipped }, () => {
     await button(opened, words.create).click();
     const secret = (await tab.getByRole('dialog').locator('pre').textContent()) ?? '';
     assert.match(secret, /^whsec_/);
-    await tab.getByRole('dialog').getByRole('button', { name: words.close }).click();
+    await tab.locator('dialog header').getByRole('button', { name: words.close }).click();
     await row(opened, 'Ops room').waitFor();
     for (const where of [await tab.content(), await keptIn(tab)]) {
       assert.ok(!where.includes(secret));
@@ -107,7 +107,7 @@ describe('account, alerts and keys in the hub', { skip: skipped }, () => {
     await tab.locator('.toast.bad').waitFor();
     await choose(opened, text.deliveries, row(opened, 'Ops room'));
     await tab.getByText(text.lost).or(tab.getByText(text.noDeliveries)).first().waitFor();
-    await tab.getByRole('dialog').getByRole('button', { name: words.close }).click();
+    await tab.locator('dialog header').getByRole('button', { name: words.close }).click();
     await choose(opened, text.edit, row(opened, 'Ops room'));
     await tab.getByLabel(text.types).fill('');
     await button(opened, words.save).click();

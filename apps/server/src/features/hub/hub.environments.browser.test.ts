@@ -74,7 +74,7 @@ describe('environments in the hub', { skip: skipped }, () => {
     await tab.getByText(words.enrolment.reports).waitFor();
     await using daemon = await serve(opened, { id: answer.body.environment_id, deviceId });
     await tab.getByText(words.enrolment.here).waitFor();
-    await tab.getByRole('dialog').getByRole('button', { name: words.close }).click();
+    await tab.locator('dialog header').getByRole('button', { name: words.close }).click();
     await tab.locator('.facts').getByText(words.environments.states.running, { exact: true }).waitFor();
     await tab.getByText(words.environments.usable, { exact: true }).waitFor();
     daemon.tell({ git_state: { branch: 'feature/pay', dirty: true, ahead: 2, behind: 0, worktrees: [] } });
@@ -104,7 +104,7 @@ describe('environments in the hub', { skip: skipped }, () => {
     const visit = await visitor.newPage();
     await visit.goto(url ?? '');
     await visit.getByText('the shop').waitFor();
-    await tab.getByRole('dialog').getByRole('button', { name: words.close }).click();
+    await tab.locator('dialog header').getByRole('button', { name: words.close }).click();
     await choose(opened, words.ports.remove, tab.getByRole('list', { name: words.ports.title }));
     await tab.getByText(words.ports.none).waitFor();
     assert.deepEqual((await make(`/v1/environments/${env.id}/ports`, undefined, 'GET')).ports, []);

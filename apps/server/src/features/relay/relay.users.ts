@@ -1,7 +1,6 @@
-import { instantOf } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
-import { linuxUsersOf, usersHashes, writeProvisioned } from '../environments/index.ts';
+import { linuxUsersOf, provisioned, usersHashes } from '../environments/index.ts';
 import type { Daemons } from './relay.daemons.ts';
 import type { Tunnel } from './relay.tunnel.ts';
 
@@ -63,10 +62,9 @@ export class LinuxUsers {
   }
 
   async #tellOne(environmentId: string, tunnel: Tunnel): Promise<void> {
-    const { sql, clock } = this.#kernel;
-    const users = await linuxUsersOf(sql, environmentId);
+    const users = await linuxUsersOf(this.#kernel.sql, environmentId);
     const there = new Set(await tunnel.provision(users));
-    const provisioned = users.filter(({ user_id: id }) => there.has(id));
-    await writeProvisioned(sql, instantOf(clock.now()).iso, environmentId, provisioned);
+    const made = users.filter(({ user_id: id }) => there.has(id));
+    await provisioned(this.#kernel, environmentId, made);
   }
 }

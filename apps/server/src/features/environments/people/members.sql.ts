@@ -13,6 +13,13 @@ export async function membersOf(db: Db, environmentId: string): Promise<MemberRo
     where m.environment_id = ${environmentId} order by m.place`;
 }
 
+/** Accounts of all members of an environment. */
+export async function memberIds(db: Db, environmentId: string): Promise<string[]> {
+  const rows = await db<{ account_id: string }[]>`
+    select account_id from environments.members where environment_id = ${environmentId}`;
+  return rows.map(({ account_id: id }) => id);
+}
+
 /** Adds a member. */
 export async function insertMember(
   db: Db,

@@ -24,12 +24,13 @@ export async function writeProvisioned(
   now: string,
   environmentId: string,
   there: readonly Pick<RelayUser, 'user_id' | 'ssh_public_key'>[],
-): Promise<void> {
-  await db`
+): Promise<boolean> {
+  const { count } = await db`
     update environments.members m set provisioned_at = case when p.user_id is not null then ${now}::timestamptz end
     from environments.members x
     left join json_to_recordset(${JSON.stringify(there)}::json) as p(user_id uuid, ssh_public_key text)
       on p.user_id = x.account_id and coalesce(p.ssh_public_key, '') = coalesce(x.ssh_public_key, '')
     where m.environment_id = x.environment_id and m.account_id = x.account_id and x.environment_id = ${environmentId}
       and (m.provisioned_at is null) = (p.user_id is not null)`;
+  return count > 0;
 }
