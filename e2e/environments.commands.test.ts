@@ -213,4 +213,9 @@ test('lock is free again when its holder was killed, and 127 says that there is 
   await third.says('third');
   third.process.kill('SIGTERM');
   assert.equal(await third.ended, 143);
+  // A signal that comes as soon as the command runs is passed on too: else it would go on without the lock.
+  for (let round = 0; round < 5; round += 1) {
+    const early = lock('deploy', '--', 'sh', '-c', 'kill -TERM $PPID; exec sleep 1000');
+    assert.equal(await early.ended, 143, early.stderr());
+  }
 });

@@ -24,8 +24,10 @@ export async function lock(name: string, words: readonly string[], options: Lock
   const output = createOutput(key);
   await ensureStateDirectory(stateDir);
   const stop = new AbortController();
-  const onSignal = (signal: NodeJS.Signals): void => stop.abort(signal);
-  for (const signal of passedOn) process.once(signal, onSignal);
+  // One handler from here to the end: a signal in a gap would end this process, and its command would go on without the lock.
+  let take = (signal: NodeJS.Signals): void => stop.abort(signal);
+  const onSignal = (signal: NodeJS.Signals): void => take(signal);
+  for (const signal of passedOn) process.on(signal, onSignal);
   let holder = 'another process';
   const held = await holdNamed(name, {
     stateDir,
@@ -36,26 +38,31 @@ export async function lock(name: string, words: readonly string[], options: Lock
       if (options.wait) output.log(`waiting for the lock "${name}", which ${one} holds`);
     },
   });
-  for (const signal of passedOn) process.off(signal, onSignal);
-  if (!held) {
-    if (stop.signal.aborted) return codeOfSignal(stop.signal.reason as NodeJS.Signals);
-    throw new CommandError(`${holder} holds the lock "${name}"`, heldCode);
-  }
   try {
-    return await runCommand(words);
+    if (stop.signal.aborted) return codeOfSignal(stop.signal.reason as NodeJS.Signals);
+    if (!held) throw new CommandError(`${holder} holds the lock "${name}"`, heldCode);
+    return await runCommand(words, (passOn) => {
+      take = passOn;
+    });
   } finally {
-    await held.release();
+    for (const signal of passedOn) process.off(signal, onSignal);
+    await held?.release();
   }
 }
 
-/** Runs a command on our own standard streams; answers its exit code, or what a shell would say of its end. */
-async function runCommand([file = '', ...args]: readonly string[]): Promise<number> {
+/**
+ * Runs a command on our own standard streams; answers its exit code, or what a shell would say of its end. `onSignals` is given
+ * what takes the signals of this process meanwhile.
+ */
+async function runCommand(
+  [file = '', ...args]: readonly string[],
+  onSignals: (passOn: (signal: NodeJS.Signals) => void) => void,
+): Promise<number> {
   const child = spawn(file, args, { stdio: 'inherit' });
   // This process ends after the command, which decides about a signal. A terminal sends Ctrl-C to the command too.
-  const passOn = (signal: NodeJS.Signals): void => {
+  onSignals((signal) => {
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
-  };
-  for (const signal of passedOn) process.on(signal, passOn);
+  });
   try {
     return await new Promise<number>((resolve, reject) => {
       child.once('error', reject);
@@ -65,8 +72,6 @@ async function runCommand([file = '', ...args]: readonly string[]): Promise<numb
     const code = errnoOf(error);
     const known = code === 'ENOENT' ? 127 : code === 'EACCES' ? 126 : relayFailedCode;
     throw new CommandError(`cannot run ${file}: ${code ?? (error as Error).message}`, known);
-  } finally {
-    for (const signal of passedOn) process.off(signal, passOn);
   }
 }
 
