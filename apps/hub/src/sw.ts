@@ -13,7 +13,13 @@ const assets = HUB_SHELL.map((name) => `${scope}assets/${name}`);
 /** Answered by the server alone: signing in, documents in frames, and what browsers fetch by themselves. */
 const untouched = /^(?:login|callback|frame|sw\.js|manifest\.webmanifest|t\/)/;
 
+/** Chromium alone takes rules; by them it reads the kept files itself, without asking the worker for each. */
+type Routing = Event & { addRoutes?: (rules: readonly object[]) => Promise<void> };
+
 self.addEventListener('install', (event) => {
+  const kept = assets.map((pathname) => ({ urlPattern: { pathname } }));
+  const routed = (event as Routing).addRoutes?.([{ condition: { or: kept }, source: { cacheName } }]);
+  event.waitUntil(Promise.resolve(routed).catch(() => {}));
   event.waitUntil(caches.open(cacheName).then(async (cache) => cache.addAll([scope, ...assets])));
 });
 
