@@ -121,6 +121,7 @@ const otherUrls: Readonly<Record<string, string>> = {
   'notifications.listSubscriptions': 'a browser is a way to a person, as the inbox is',
   'notifications.subscribe': 'a browser is a way to a person, as the inbox is',
   'notifications.unsubscribe': 'a browser is a way to a person, as the inbox is',
+  'notifications.removeSubscription': 'a browser is a way to a person, as the inbox is',
   'scheduler.heartbeat': 'runs are the work of the scheduler',
   'scheduler.result': 'runs are the work of the scheduler',
   'scheduler.decide': 'runs are the work of the scheduler',

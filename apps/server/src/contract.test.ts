@@ -8,6 +8,7 @@ import { Authenticator } from './features/auth/people/authenticator.testing.ts';
 import { connectionOf } from './features/connections/connections.testing.ts';
 import { headersOf, signIn, type TestLogin } from './features/me/me.testing.ts';
 import { withoutStreams } from './features/mcp/index.ts';
+import { newBrowser } from './features/notifications/notifications.testing.ts';
 import { notify } from './features/notifications/index.ts';
 import { shared } from './testing.shared.ts';
 import { environmentOf, projectOf } from './features/environments/environments.testing.ts';
@@ -238,6 +239,7 @@ describe('contract', () => {
       '/v1/me/links/': (await login.ask('POST', '/v1/me/links')).body.id,
       '/v1/notifications/': await notificationOf(gateway, account),
       '/v1/notifications/webhooks/': await webhookOf(gateway, account),
+      '/v1/push/subscriptions/': await subscriptionOf(gateway, account),
     };
     const bodies: Record<string, unknown> = {
       'keys.update': { name: 'mine now' },
@@ -418,6 +420,12 @@ async function sandboxOf({ kernel }: TestGateway, account: TestAccount): Promise
 async function webhookOf({ url }: TestGateway, { key }: TestAccount): Promise<string> {
   const body = { name: 'x', url: 'https://93.184.215.14/x', enabled: false };
   return (await http(url, '/v1/notifications/webhooks', { key, body })).body.id;
+}
+
+/** The id of a browser that the account has, after its notification was told; nothing is sent there. */
+async function subscriptionOf({ url }: TestGateway, { key }: TestAccount): Promise<string> {
+  const body = { endpoint: 'https://93.184.215.14/x', keys: newBrowser().json };
+  return (await http(url, '/v1/push/subscriptions', { key, body })).body.subscription.id;
 }
 
 /** The id of a notification that the account has. */

@@ -256,5 +256,15 @@ export const notifications = {
     answers: json(z.object({ deleted: z.literal(true), id: uuid })),
     errors: ['not_found'],
   }),
+  // Not in the documents.
+  removeSubscription: route({
+    method: 'DELETE',
+    path: '/v1/push/subscriptions/{id}',
+    summary: 'Forget a browser, by its id: one that was lost, from another',
+    auth: 'key',
+    params: z.object({ id: uuid }),
+    answers: json(z.object({ deleted: z.literal(true), id: uuid })),
+    errors: ['not_found'],
+  }),
   ...webhooks,
 };

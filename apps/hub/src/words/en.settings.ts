@@ -84,7 +84,8 @@ export const settingsEn = {
     shown: 'Contents are shown from now on',
     remove: 'Stop telling this device',
     removed: 'This device is told no more',
-    elsewhere: 'Another device is removed on that device: open this page there.',
+    removeOther: 'Remove',
+    removedOther: 'That device is told no more',
   },
   usage: {
     title: 'Usage',

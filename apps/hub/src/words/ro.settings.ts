@@ -85,7 +85,8 @@ export const settingsRo: typeof settingsEn = {
     shown: 'Conținutul se arată de acum',
     remove: 'Nu mai anunța acest dispozitiv',
     removed: 'Acest dispozitiv nu mai este anunțat',
-    elsewhere: 'Alt dispozitiv se elimină de pe el: deschide această pagină acolo.',
+    removeOther: 'Elimină',
+    removedOther: 'Acel dispozitiv nu mai este anunțat',
   },
   usage: {
     title: 'Consum',

@@ -167,4 +167,10 @@ export const notificationsDocs = {
       'that no browser of this account has the endpoint.',
     example: { body: { endpoint: samples.endpoint }, response: { deleted: true, id: samples.subscription } },
   },
+  removeSubscription: {
+    description:
+      'For a browser that is not at hand, such as a lost phone. A browser that subscribed while somebody was signed in to it is ' +
+      'told no more once that login is ended: signed out there, or from elsewhere.',
+    example: { params: { id: samples.subscription }, response: { deleted: true, id: samples.subscription } },
+  },
 } satisfies Docs<typeof notifications>;

@@ -243,6 +243,10 @@ class Notifications(Feature):
         """Forget a browser, by its endpoint."""
         return self._transport.json("DELETE", "/v1/push/subscriptions", body=body, options=options)
 
+    def remove_subscription(self, id: str, *, options: Optional[CallOptions] = None) -> types.NotificationsRemoveSubscriptionAnswer:
+        """Forget a browser, by its id: one that was lost, from another."""
+        return self._transport.json("DELETE", f"/v1/push/subscriptions/{quote(id, safe='')}", options=options)
+
     def list_webhooks(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.NotificationsListWebhooksAnswer:
         """The account's webhooks, newest first."""
         return self._transport.json("GET", "/v1/notifications/webhooks", query={"limit": limit, "cursor": cursor}, options=options)

@@ -498,6 +498,8 @@ NotificationsUnsubscribeBody = TypedDict("NotificationsUnsubscribeBody", {"endpo
 
 NotificationsUnsubscribeAnswer = TypedDict("NotificationsUnsubscribeAnswer", {"deleted": "Literal[True]", "id": "str"})
 
+NotificationsRemoveSubscriptionAnswer = TypedDict("NotificationsRemoveSubscriptionAnswer", {"deleted": "Literal[True]", "id": "str"})
+
 NotificationsListWebhooksAnswer = TypedDict("NotificationsListWebhooksAnswer", {"webhooks": "List[Webhook]", "next_cursor": "NotRequired[str]"})
 
 NotificationsCreateWebhookBody = TypedDict("NotificationsCreateWebhookBody", {"name": "str", "url": "str", "format": "NotRequired[Union[Literal[\"svc\", \"slack\", \"ntfy\"], None]]", "types": "NotRequired[Union[List[str], None]]", "headers": "NotRequired[Union[Dict[str, str], None]]", "enabled": "NotRequired[Union[bool, None]]"})

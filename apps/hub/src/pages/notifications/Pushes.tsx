@@ -14,7 +14,7 @@ import { useWords } from '../../words/words.tsx';
 type Subscription = Awaited<ReturnType<typeof api.notifications.listSubscriptions>>['subscriptions'][number];
 const stale = ['notifications'];
 
-/** Devices that are told by push. The API forgets one by its endpoint, which that device alone knows. */
+/** Devices that are told by push. One that is signed out is told no more by itself. */
 export function Pushes() {
   const text = useWords().pushes;
   const [here, setHere] = useState<string>();
@@ -32,7 +32,6 @@ export function Pushes() {
         empty={<p class="hint">{text.none}</p>}
         row={(one) => <DeviceRow item={one} isHere={one.id === here} />}
       />
-      {answer.data?.some(({ id }) => id !== here) && <p class="hint">{text.elsewhere}</p>}
       {here !== undefined && <ThisDevice onStopped={() => setHere(undefined)} />}
     </Section>
   );
@@ -40,6 +39,7 @@ export function Pushes() {
 
 function DeviceRow({ item, isHere }: { item: Subscription; isHere: boolean }) {
   const text = useWords().pushes;
+  const acts = useActs();
   const { device_name: name, last_seen_at: seen, last_delivered_at: delivered, silent } = item;
   return (
     <div class="row padded">
@@ -62,6 +62,19 @@ function DeviceRow({ item, isHere }: { item: Subscription; isHere: boolean }) {
         {silent && <span class="row-detail">{text.silentText}</span>}
       </span>
       {silent && <Status tone="warn">{text.silent}</Status>}
+      {!isHere && (
+        <Button
+          look="quiet"
+          onPress={() =>
+            acts.run(() => api.notifications.removeSubscription({ params: { id: item.id } }), {
+              done: text.removedOther,
+              stale,
+            })
+          }
+        >
+          {text.removeOther}
+        </Button>
+      )}
     </div>
   );
 }

@@ -21,6 +21,7 @@ import { setPreferences } from './setPreferences.ts';
 import { stream } from './stream.ts';
 import { subscribe } from './subscribe.ts';
 import { testWebhook } from './testWebhook.ts';
+import { removeSubscription } from './removeSubscription.ts';
 import { unsubscribe } from './unsubscribe.ts';
 import { update } from './update.ts';
 import { updateWebhook } from './updateWebhook.ts';
@@ -47,6 +48,7 @@ export function notificationsFeature(kernel: Kernel): Feature {
       listSubscriptions,
       subscribe,
       unsubscribe,
+      removeSubscription,
       listWebhooks,
       createWebhook,
       getWebhook,

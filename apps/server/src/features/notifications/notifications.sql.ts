@@ -75,6 +75,7 @@ export async function insertNotifications(
           select 1 from accounts.people_view p where p.id = s.account_id and p.email not ilike '%@localhost') as by_mail,
         (select count(*) from notifications.deliveries d where d.subscription_id = s.id) as waiting
       from notifications.subscriptions s where s.account_id in (select account_id from told where push)
+        and (s.login_id is null or not exists (select from auth.revoked_view r where r.id = s.login_id))
       for key share of s skip locked
     ), pushes as (
       insert into notifications.deliveries (channel, lane, notification_id, subscription_id, due_at)
@@ -244,6 +245,7 @@ export interface DeliveryRow {
   lane: string;
   attempts: number;
   notification: NotificationRow | null;
+  /** Null with another channel, and when its person signed out of the browser meanwhile. */
   subscription: { id: string; endpoint: string; p256dh: string; auth: string; hide_contents: boolean } | null;
   webhook: WaitingWebhook | null;
   mail: { id: string; recipient: string; subject: string; body: string; html: string | null } | null;
@@ -307,7 +309,7 @@ export async function takeDeliveries(db: Db, time: Time, free: Free, leaseSecond
       to_json(w) as webhook, to_json(m) as mail
     from taken t
     left join notifications.notifications n on n.id = t.notification_id
-    left join notifications.subscriptions s on s.id = t.subscription_id
+    left join notifications.told_view s on s.id = t.subscription_id
     left join notifications.webhooks w on w.id = t.webhook_id
     left join notifications.mails m on m.id = t.mail_id`;
 }
@@ -347,7 +349,7 @@ export async function sweepOld(db: Db, days: number): Promise<void> {
 /** Whether an account has a browser that takes pushes, or a webhook that is on. */
 export async function hasRecipients(db: Db, accountId: string): Promise<boolean> {
   const recipients = db`
-    select 1 from notifications.subscriptions where account_id = ${accountId}
+    select 1 from notifications.told_view where account_id = ${accountId}
     union all select 1 from notifications.webhooks where account_id = ${accountId} and enabled limit 1`;
   return (await recipients).length > 0;
 }

@@ -4,6 +4,9 @@ import { isAllowedAction } from '@svc/contract';
 import { testClock } from '../../kernel/base/clock.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { clientOf, createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
+import { bySystem } from '../../kernel/records/audit.ts';
+import { endLogin } from '../auth/index.ts';
+import { signIn } from '../me/me.testing.ts';
 import { trustCertificate } from '../../testing.tls.ts';
 import { shared } from '../../testing.shared.ts';
 import { notify, type NewNotification } from './index.ts';
@@ -193,6 +196,38 @@ describe('ways of notifications', () => {
     const stranger = await createAccount(gateway);
     const theirs = await http(gateway.url, '/v1/push/subscriptions', { key: stranger.key });
     assert.deepEqual(theirs.body, { subscriptions: [] });
+  });
+
+  test('a browser whose person was signed out of it is told no more, what waited included; another one is removed by its id', async () => {
+    const login = await signIn(gateway, account);
+    const keys = newBrowser().json;
+    const endpoint = `https://127.0.0.1:${push.port}/lost`;
+    assert.equal((await login.ask('POST', '/v1/push/subscriptions', { endpoint, keys })).status, 201);
+    const id = (await subscribe('/kept')).body.subscription.id as string;
+    await tell();
+    await settled();
+    const paths = () => push.pushed.splice(0).map(({ path }) => path);
+    assert.deepEqual(paths().sort(), ['/kept', '/lost']);
+    // It waits for a retry when the login ends.
+    push.answers.set('/lost', [{ status: 503 }]);
+    await tell();
+    await until(async () => push.pushed.length === 2 && (await waiting()) === 1);
+    await endLogin(gateway.kernel, { accountId: account.id, loginId: login.id, by: bySystem });
+    push.pushed.length = 0;
+    await until(async () => {
+      clock.advance(5_000);
+      return (await waiting()) === 0;
+    });
+    await tell();
+    await settled();
+    assert.deepEqual(paths(), ['/kept']);
+    const list = async () => (await ask('GET', '/v1/push/subscriptions')).body.subscriptions.length;
+    assert.equal(await list(), 1);
+    const stranger = await createAccount(gateway);
+    const path = `/v1/push/subscriptions/${id}`;
+    assert.equal((await http(gateway.url, path, { method: 'DELETE', key: stranger.key })).status, 404);
+    assert.equal((await ask('DELETE', path)).body.deleted, true);
+    assert.deepEqual([await list(), (await ask('DELETE', path)).status], [0, 404]);
   });
 
   test('mail goes in place of a browser that was not seen for two weeks, once, where mail gets to the account', async () => {

@@ -21,9 +21,10 @@ export const subscribe = operation(contract.notifications.subscribe, async (cont
     throw badRequest(`endpoint: ${message}`, { endpoint: [message] });
   }
   return context.transaction(async (tx) => {
-    const { accountId } = context.actor;
+    const { accountId, kind, credentialId } = context.actor;
     const { isNew, ...subscription } = await upsertSubscription(tx, context.clock, {
       accountId,
+      loginId: kind === 'login' ? credentialId : undefined,
       endpoint,
       p256dh: keys.p256dh,
       auth: keys.auth,

@@ -24,6 +24,8 @@ interface ListedSubscription extends PagedRow {
 /** What a browser says of itself when it subscribes. */
 interface NewSubscription {
   accountId: string;
+  /** Of the browser's own login: with it the subscription ends. */
+  loginId: string | undefined;
   endpoint: string;
   p256dh: string;
   auth: string;
@@ -44,16 +46,17 @@ export async function upsertSubscription(
   subscription: NewSubscription,
 ): Promise<SubscriptionRow & { isNew: boolean }> {
   const { accountId, endpoint, p256dh, auth, deviceName = null, hideContents = null } = subscription;
+  const { loginId = null } = subscription;
   const [hash, now] = [hashOf(endpoint), nowOf(db, time)];
   await db`
     delete from notifications.subscriptions
     where endpoint_hash = ${hash} and account_id <> ${accountId} and p256dh = ${p256dh} and auth = ${auth}`;
   const [row] = await db<(SubscriptionRow & { isNew: boolean })[]>`
     insert into notifications.subscriptions as s
-      (account_id, endpoint, endpoint_hash, p256dh, auth, device_name, hide_contents, created_at, last_seen_at)
-    values (${accountId}, ${endpoint}, ${hash}, ${p256dh}, ${auth}, coalesce(${deviceName}::text, ''),
+      (account_id, login_id, endpoint, endpoint_hash, p256dh, auth, device_name, hide_contents, created_at, last_seen_at)
+    values (${accountId}, ${loginId}, ${endpoint}, ${hash}, ${p256dh}, ${auth}, coalesce(${deviceName}::text, ''),
       coalesce(${hideContents}::boolean, false), ${now}, ${now})
-    on conflict (account_id, endpoint_hash) do update set p256dh = excluded.p256dh, auth = excluded.auth,
+    on conflict (account_id, endpoint_hash) do update set login_id = excluded.login_id, p256dh = excluded.p256dh, auth = excluded.auth,
       device_name = coalesce(${deviceName}::text, s.device_name),
       hide_contents = coalesce(${hideContents}::boolean, s.hide_contents), last_seen_at = excluded.last_seen_at
     returning id, endpoint, created_at, xmax = 0 as "isNew"`;
@@ -70,7 +73,7 @@ export async function listSubscriptions(
   return db<ListedSubscription[]>`
     select id, device_name, created_at, last_seen_at, last_delivered_at, created_at::text as page_at,
       last_seen_at < ${nowOf(db, time)} - make_interval(days => ${silentDays}) as silent
-    from notifications.subscriptions
+    from notifications.told_view
     where account_id = ${accountId} ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}`;
 }
 
@@ -88,6 +91,16 @@ export async function deleteSubscription(db: Db, accountId: string, endpoint: st
     delete from notifications.subscriptions where account_id = ${accountId} and endpoint_hash = ${hashOf(endpoint)}
     returning id`;
   return row?.id;
+}
+
+/** Forgets a browser of the account by its id; answers whether it was there. */
+export async function deleteSubscriptionById(db: Db, accountId: string, id: string): Promise<boolean> {
+  return (await db`delete from notifications.subscriptions where account_id = ${accountId} and id = ${id}`).count > 0;
+}
+
+/** Forgets browsers whose login was ended. */
+export async function sweepUntold(db: Db): Promise<void> {
+  await db`delete from notifications.subscriptions where id not in (select id from notifications.told_view)`;
 }
 
 /** Forgets a browser that its push service does not know any more, and what was still to be sent to it. */
