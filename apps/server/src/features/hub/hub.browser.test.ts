@@ -347,6 +347,27 @@ describe('the hub in a browser', { skip: skipped }, () => {
     check();
   });
 
+  /** A run that failed with a log, as its schedule's machine would have left it. */
+  const failedRun = async (opened: Opened, name: string) => {
+    const run = await waitingRun(opened, name);
+    await hub.t.gateway.kernel.sql`
+      update scheduler.runs set state = 'failed', started_at = now(), finished_at = now(), attempt = 1, exit_code = 3,
+        error = 'exit code 3' where id = ${run}`;
+    return run;
+  };
+
+  test('on a phone nothing covers a page: the link past a log is unseen until it has the focus', async () => {
+    await using opened = await open();
+    const { tab, words, check } = opened;
+    await tab.goto(`${origin}/hub/schedule-runs/${await failedRun(opened, 'Covered')}`);
+    const skip = tab.getByRole('link', { name: words.runs.skipLog });
+    const width = async () => (await skip.boundingBox())?.width ?? 0;
+    assert.ok((await width()) <= 1);
+    await skip.focus();
+    assert.ok((await width()) > 44);
+    check();
+  });
+
   /** Every page, with something on it. */
   const paths = [
     '/',
