@@ -1,4 +1,4 @@
-import { useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './Button.tsx';
 import type { IconName } from './icons.tsx';
 
@@ -9,11 +9,21 @@ export interface MenuItem {
   isDanger?: boolean;
 }
 
+/** How close to an edge of the window a menu may come, in pixels. */
+const leastMargin = 8;
+
 /** A button that opens a menu of acts (ARIA menu button pattern): arrows move, Escape closes, focus goes back. */
 export function Menu({ label, items, icon = 'more' }: { label: string; items: MenuItem[]; icon?: IconName }) {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const [isOpen, setOpen] = useState(false);
+  const list = useRef<HTMLDivElement>(null);
+  // It ends where its button ends; where that is far to the left, as in a row that wrapped, it would begin outside of the window.
+  useLayoutEffect(() => {
+    if (!isOpen || !list.current) return;
+    const over = leastMargin - list.current.getBoundingClientRect().left;
+    if (over > 0) list.current.style.right = `${-over}px`;
+  }, [isOpen]);
   const opener = (): HTMLButtonElement | null => box.current?.querySelector('button') ?? null;
   const entries = (): HTMLElement[] => [...(box.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
   const open = (): void => {
@@ -46,7 +56,7 @@ export function Menu({ label, items, icon = 'more' }: { label: string; items: Me
         {label}
       </Button>
       {isOpen && (
-        <div class="menu-list" role="menu" id={id} aria-label={label} onKeyDown={move}>
+        <div class="menu-list" ref={list} role="menu" id={id} aria-label={label} onKeyDown={move}>
           {items.map(({ label: text, act, isDanger }) => (
             <button
               type="button"

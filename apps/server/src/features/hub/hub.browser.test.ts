@@ -356,6 +356,16 @@ describe('the hub in a browser', { skip: skipped }, () => {
     return run;
   };
 
+  test('a menu stands within the window, also where its button is at the left of a phone', async () => {
+    await using opened = await open();
+    const { tab, words, make } = opened;
+    const { id } = await make('/v1/heartbeats', { name: 'A name that leaves no room beside it', period_s: 3600 });
+    await tab.goto(`${origin}/hub/heartbeats/${id}`);
+    await tab.getByRole('button', { name: words.moreActs }).click();
+    const box = await tab.getByRole('menu').boundingBox();
+    assert.ok(box && box.x >= 0 && box.x + box.width <= 390, JSON.stringify(box));
+  });
+
   test('on a phone nothing covers a page: the link past a log is unseen until it has the focus', async () => {
     await using opened = await open();
     const { tab, words, check } = opened;
