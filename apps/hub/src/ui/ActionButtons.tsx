@@ -2,6 +2,7 @@ import { type Action, operationOf } from '../api/actions.ts';
 import { useWords } from '../words/words.tsx';
 import { useActs } from './acts.tsx';
 import { Button } from './Button.tsx';
+import { Silence } from './Silence.tsx';
 
 /** Buttons of what needs a person; each goes once, also when it is pressed without a network. */
 export function ActionButtons({ actions, stale }: { actions: readonly Action[]; stale: readonly string[] }) {
@@ -12,6 +13,11 @@ export function ActionButtons({ actions, stale }: { actions: readonly Action[]; 
       {actions.map((action, at) => {
         const call = operationOf(action);
         if (!call) return null;
+        // A message cannot hold the instant when a pause ends: the button here adds it.
+        if (action.id === 'pause' && call.operation === 'heartbeats.update')
+          return (
+            <Silence key={action.id} id={action.path.split('/').at(-1) ?? ''} look={at === 0 ? 'primary' : 'plain'} />
+          );
         return (
           <Button
             key={action.id}

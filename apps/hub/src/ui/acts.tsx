@@ -25,12 +25,13 @@ export interface Acts {
     back?: () => Promise<unknown>;
     done: string;
   }): Promise<void>;
-  /** A write that is stored when there is no network, and goes once when there is. */
+  /** A write that is stored when there is no network, and goes once when there is; with `undo` for six seconds after it was made. */
   send<O extends OutboxOperation>(
     operation: O,
     input: OutboxInput<O>,
     done: string,
     stale?: readonly string[],
+    undo?: () => unknown,
   ): Promise<boolean>;
   /** Forgets what waits to be sent. */
   forget(): Promise<void>;
@@ -142,10 +143,11 @@ function makeActs(given: {
         fail(error);
       }
     },
-    async send(operation, input, done, topics) {
+    async send(operation, input, done, topics, undo) {
       try {
         const state = await proven(async () => sending.send(operation, input));
-        say(state === 'sent' ? done : words().outbox.stored);
+        if (state === 'sent') say(done, undo ? { undo } : {});
+        else say(words().outbox.stored);
         return true;
       } catch (error) {
         fail(error);

@@ -11,6 +11,7 @@ import { DeleteDialog } from '../../ui/DeleteDialog.tsx';
 import { Dialog } from '../../ui/Dialog.tsx';
 import { Menu } from '../../ui/Menu.tsx';
 import { Page } from '../../ui/Page.tsx';
+import { Silence } from '../../ui/Silence.tsx';
 import { Answered } from '../../ui/State.tsx';
 import { Status } from '../../ui/Status.tsx';
 import { duration } from '../../ui/time.rules.ts';
@@ -110,6 +111,7 @@ function MonitorActs({ monitor }: { monitor: MonitorRecord }) {
       stale,
     );
   const close = (): void => setOpen(undefined);
+  const isBroken = status === 'down' || status === 'late';
   return (
     <>
       {status === 'paused' && (
@@ -121,13 +123,14 @@ function MonitorActs({ monitor }: { monitor: MonitorRecord }) {
           {words.actions.resume}
         </Button>
       )}
+      {isBroken && <Silence id={id} />}
       <Menu
         label={words.moreActs}
         items={[
           ...(status === 'paused'
             ? []
             : [
-                { label: text.pauseFor.hour, act: () => pause(new Date(Date.now() + hourMs)) },
+                ...(isBroken ? [] : [{ label: text.pauseFor.hour, act: () => pause(new Date(Date.now() + hourMs)) }]),
                 { label: text.pauseFor.day, act: () => pause(new Date(Date.now() + 24 * hourMs)) },
                 { label: text.pauseFor.ever, act: () => pause() },
               ]),

@@ -91,7 +91,13 @@ function Tiles({ overview: { counts } }: { overview: Overview }) {
   const tiles: [IconName, string, string, string, boolean][] = [];
   if (heartbeats) {
     const bad = heartbeats.down + heartbeats.late;
-    tiles.push(['monitors', text.tiles.heartbeats, text.ofMonitors(heartbeats.up, bad), '/heartbeats', bad > 0]);
+    tiles.push([
+      'monitors',
+      text.tiles.heartbeats,
+      text.ofMonitors(heartbeats.up, bad, heartbeats.paused),
+      '/heartbeats',
+      bad > 0,
+    ]);
   }
   if (runs)
     tiles.push([

@@ -86,9 +86,15 @@ describe('the hub in a browser', { skip: skipped }, () => {
         await tab.getByRole('button', { name: words.actions.approve, exact: true }).click();
         await tab.getByText(words.actions.done.approve, { exact: true }).waitFor();
         assert.equal((await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state, 'pending');
-        await tab.locator('.card').getByRole('button', { name: words.actions.pause, exact: true }).click();
+        const silence = tab.locator('.card').getByRole('button', { name: words.monitors.pauseFor.hour, exact: true });
+        const monitor = () => make(`/v1/heartbeats/${id}`, undefined, 'GET');
+        await silence.click();
         await tab.getByText(words.now.allWell).waitFor();
-        assert.equal((await make(`/v1/heartbeats/${id}`, undefined, 'GET')).status, 'paused');
+        await tab.getByText(words.now.ofMonitors(0, 0, 1), { exact: true }).waitFor();
+        const { status, paused_until: end } = await monitor();
+        assert.deepEqual([status, typeof end], ['paused', 'string']);
+        await tab.getByRole('button', { name: words.undo, exact: true }).click();
+        await until(async () => (await monitor()).status === 'new');
         check();
       });
 
