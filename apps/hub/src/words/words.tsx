@@ -14,6 +14,8 @@ const Context = createContext<{ words: Words; locale: Locale; tz: string | undef
 /** Gives the language and the time zone to all that stands inside. */
 export const WordsProvider = Context.Provider;
 
+/** The time zone in which a person means times: the account's, else the browser's. */
+export const useZone = (): string => useContext(Context).tz ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** The texts in the person's language. */
 export const useWords = (): Words => useContext(Context).words;
 /** Language, and the account's time zone where it has one. */

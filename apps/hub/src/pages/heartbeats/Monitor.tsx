@@ -16,8 +16,8 @@ import { Answered } from '../../ui/State.tsx';
 import { Status } from '../../ui/Status.tsx';
 import { duration } from '../../ui/time.rules.ts';
 import { Clock, Time } from '../../ui/Time.tsx';
-import { useWords } from '../../words/words.tsx';
-import { bodyOf, MonitorForm } from './MonitorForm.tsx';
+import { useWords, useZone } from '../../words/words.tsx';
+import { bodyOf, draftOf, MonitorForm } from './MonitorForm.tsx';
 import { type MonitorRecord, statusTone } from './monitors.ts';
 import { MonitorLog } from './MonitorLog.tsx';
 import { PingLines } from './NewMonitor.tsx';
@@ -47,14 +47,16 @@ export function Monitor({ id }: { id: string }) {
 function Facts({ monitor }: { monitor: MonitorRecord }) {
   const words = useWords();
   const text = words.monitors;
-  const { status, last_ping_at: last, cron, period_s: period, grace_s: grace } = monitor;
+  const zone = useZone();
+  const { status, last_ping_at: last, cron, period_s: period, grace_s: grace, tz } = monitor;
   const { expected_at: expected, down_since: since, paused_until: until, tags, days } = monitor;
   return (
     <div class="stack">
       <p class="facts">
         <Status tone={statusTone[status]}>{text.statuses[status]}</Status>
         <span>
-          {cron ?? text.every(duration(period * 1_000))}, {text.grace(duration(grace * 1_000))}
+          {cron === null ? text.every(duration(period * 1_000)) : [cron, tz].filter(Boolean).join(' ')},{' '}
+          {text.grace(duration(grace * 1_000))}
         </span>
         {tags?.map((tag) => (
           <span class="tag" key={tag}>
@@ -78,7 +80,7 @@ function Facts({ monitor }: { monitor: MonitorRecord }) {
           <>
             <dt>{text.expected}</dt>
             <dd>
-              <Clock at={expected} />
+              <Clock at={expected} /> <span class="hint">{zone}</span>
             </dd>
           </>
         )}
@@ -160,18 +162,15 @@ function Edit({ monitor, onClose }: { monitor: MonitorRecord; onClose: () => voi
   const words = useWords();
   const acts = useActs();
   const [problems, setProblems] = useState<Record<string, string>>({});
-  const [draft, setDraft] = useState({
-    name: monitor.name,
-    period: String(monitor.period_s),
-    cron: monitor.cron ?? '',
-    grace: String(monitor.grace_s),
-    tags: monitor.tags?.join(', ') ?? '',
-  });
+  const [draft, setDraft] = useState(draftOf(monitor));
+  const zone = useZone();
+  // Hours that are there stay where they are; new ones are of the person's own zone.
+  const tz = (monitor.cron === null ? undefined : monitor.tz) ?? zone;
   const save = async (): Promise<void> => {
     const saved = await acts.run(
       async () => {
         try {
-          return await api.heartbeats.update({ params: { id: monitor.id }, body: bodyOf(draft) });
+          return await api.heartbeats.update({ params: { id: monitor.id }, body: bodyOf(draft, tz) });
         } catch (error) {
           setProblems(fieldProblems(error));
           throw error;
@@ -190,7 +189,7 @@ function Edit({ monitor, onClose }: { monitor: MonitorRecord; onClose: () => voi
           void save();
         }}
       >
-        <MonitorForm draft={draft} onDraft={setDraft} problems={problems} />
+        <MonitorForm draft={draft} onDraft={setDraft} problems={problems} tz={tz} />
         <Button look="primary" type="submit">
           {words.save}
         </Button>

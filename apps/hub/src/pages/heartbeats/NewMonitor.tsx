@@ -9,7 +9,7 @@ import { useDraft } from '../../ui/draft.ts';
 import { Filter } from '../../ui/Filter.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Page } from '../../ui/Page.tsx';
-import { useWords } from '../../words/words.tsx';
+import { useWords, useZone } from '../../words/words.tsx';
 import { bodyOf, emptyMonitor, MonitorForm } from './MonitorForm.tsx';
 import { pingLines } from './monitors.ts';
 
@@ -17,6 +17,7 @@ import { pingLines } from './monitors.ts';
 export function NewMonitor() {
   const words = useWords();
   const acts = useActs();
+  const tz = useZone();
   const [draft, setDraft, forget] = useDraft('monitor', emptyMonitor);
   const [problems, setProblems] = useState<Record<string, string>>({});
   const [made, setMade] = useState<{ id: string; url: string }>();
@@ -25,7 +26,7 @@ export function NewMonitor() {
       async () => {
         setProblems({});
         try {
-          const { id, ping_url: url } = await api.heartbeats.create({ body: bodyOf(draft) });
+          const { id, ping_url: url } = await api.heartbeats.create({ body: bodyOf(draft, tz) });
           await navigator.clipboard?.writeText(pingLines(url).curl).catch(() => {});
           setMade({ id, url });
           forget();
@@ -48,7 +49,7 @@ export function NewMonitor() {
             void create();
           }}
         >
-          <MonitorForm draft={draft} onDraft={setDraft} problems={problems} />
+          <MonitorForm draft={draft} onDraft={setDraft} problems={problems} tz={tz} />
           <Button look="primary" type="submit">
             {words.monitors.createAndCopy}
           </Button>

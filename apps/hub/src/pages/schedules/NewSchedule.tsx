@@ -9,27 +9,26 @@ import { useDraft } from '../../ui/draft.ts';
 import { CheckField, SelectField, TextField } from '../../ui/Field.tsx';
 import { Page } from '../../ui/Page.tsx';
 import { Clock } from '../../ui/Time.tsx';
-import { useWords } from '../../words/words.tsx';
+import { useWords, useZone } from '../../words/words.tsx';
 
 type Preview = Awaited<ReturnType<typeof api.schedules.preview>>;
 const empty = { name: '', kind: 'shell', work: '', when: '', where: 'any', isAsked: 'no' };
 const waitMs = 250;
 
 /** What plain words mean, a moment after the last key. */
-function usePreview(text: string): Preview | undefined {
+function usePreview(text: string, tz: string): Preview | undefined {
   const [preview, setPreview] = useState<Preview>();
   useEffect(() => {
     if (text.trim() === '') return setPreview(undefined);
     const stop = new AbortController();
     const timer = setTimeout(() => {
-      const tz = Intl.DateTimeFormat().resolvedOptions().timeZone;
       api.schedules.preview({ body: { text: text.trim(), tz } }, { signal: stop.signal }).then(setPreview, () => {});
     }, waitMs);
     return () => {
       clearTimeout(timer);
       stop.abort();
     };
-  }, [text]);
+  }, [text, tz]);
   return preview;
 }
 
@@ -41,7 +40,7 @@ export function NewSchedule() {
   const [, go] = useLocation();
   const [draft, setDraft, forget] = useDraft('schedule', empty);
   const [problems, setProblems] = useState<Record<string, string>>({});
-  const preview = usePreview(draft.when);
+  const preview = usePreview(draft.when, useZone());
   const machines = useAnswer(
     ['machines', 'all'],
     async () => (await api.machines.list({ query: { limit: 100 } })).machines,

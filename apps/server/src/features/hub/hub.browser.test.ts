@@ -111,6 +111,26 @@ describe('the hub in a browser', { skip: skipped }, () => {
     check();
   });
 
+  test("a monitor's cron is chosen in place of its period, and its hours are of the person's own zone", async () => {
+    await using opened = await open('ro', 'phone', { timezoneId: 'America/New_York' });
+    const { tab, words, make, check } = opened;
+    await tab.goto(`${origin}/hub/heartbeats/new`);
+    await tab.getByLabel(words.name, { exact: true }).fill('By cron');
+    assert.equal(await tab.getByLabel(words.monitors.cron).count(), 0);
+    await tab.getByLabel(words.monitors.period).selectOption('cron');
+    const cron = tab.getByLabel(words.monitors.cron);
+    const create = tab.getByRole('button', { name: words.monitors.createAndCopy });
+    await cron.fill('0 3 * * *');
+    await tab.getByText(words.monitors.cronHint('America/New_York')).waitFor();
+    await create.click();
+    await tab.getByText(words.monitors.waiting).waitFor();
+    const [made] = (await make('/v1/heartbeats', undefined, 'GET')).heartbeats;
+    assert.deepEqual([made.cron, made.tz], ['0 3 * * *', 'America/New_York']);
+    await tab.goto(`${origin}/hub/heartbeats/${made.id}`);
+    await tab.getByText('0 3 * * * America/New_York').waitFor();
+    check();
+  });
+
   test('what a form holds is there after a reload, and a login that ended asks for signing in over it', async () => {
     await using opened = await open();
     const { tab, words, account } = opened;
