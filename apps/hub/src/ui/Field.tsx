@@ -45,6 +45,18 @@ function Frame({
   );
 }
 
+/** Leads to the first field that shows a problem; false, and nothing is done, unless fields show all of these. */
+export function goToProblem(problems: ReadonlySet<string>): boolean {
+  const shown = [...document.querySelectorAll('.field > .problem')];
+  const texts = new Set(shown.map(({ textContent }) => textContent));
+  if (problems.size === 0 || ![...problems].every((problem) => texts.has(problem))) return false;
+  const field = shown.find(({ textContent }) => problems.has(textContent))?.parentElement;
+  const fold = field?.closest('details');
+  if (fold) fold.open = true;
+  field?.querySelector<HTMLElement>('input, select, textarea')?.focus();
+  return true;
+}
+
 /** A line of text, or several with `rows`. */
 export function TextField({
   rows,

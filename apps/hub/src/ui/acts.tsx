@@ -3,9 +3,10 @@ import type { OutboxInput, OutboxOperation } from '@svc/sdk';
 import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useMemo, useRef, useState } from 'preact/hooks';
 import { failureOf } from '../api/client.ts';
-import { problemOf } from '../api/errors.ts';
+import { fieldProblems, problemOf } from '../api/errors.ts';
 import { Sending } from '../api/sending.ts';
 import { useWords, type Words } from '../words/words.tsx';
+import { goToProblem } from './Field.tsx';
 import { Reauth } from './Reauth.tsx';
 import { CornerContext, type Toast, Toasts } from './toasts.tsx';
 
@@ -115,8 +116,14 @@ function makeActs(given: {
   });
   const proven = provenBy(askProof);
   const fail = (error: unknown): void => {
-    const { text, detail } = problemOf(error, words());
-    say(detail === undefined ? text : `${text} ${detail}`, { isProblem: true });
+    const problems = new Set(Object.values(fieldProblems(error)));
+    const tell = (): void => {
+      const { text, detail } = problemOf(error, words());
+      say(detail === undefined ? text : `${text} ${detail}`, { isProblem: true });
+    };
+    if (problems.size === 0) tell();
+    // The form draws first: a field that says it needs nobody who says it again.
+    else setTimeout(() => goToProblem(problems) || tell());
   };
   return {
     say,

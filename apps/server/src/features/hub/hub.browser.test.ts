@@ -120,6 +120,12 @@ describe('the hub in a browser', { skip: skipped }, () => {
     await tab.getByLabel(words.monitors.period).selectOption('cron');
     const cron = tab.getByLabel(words.monitors.cron);
     const create = tab.getByRole('button', { name: words.monitors.createAndCopy });
+    await cron.fill('0 3 * *');
+    await create.click();
+    // The field says it once, and has the focus.
+    await tab.locator('.field > .problem').waitFor();
+    await until(async () => cron.evaluate((field) => field === (globalThis as any).document.activeElement));
+    assert.equal(await tab.locator('.toast').count(), 0);
     await cron.fill('0 3 * * *');
     await tab.getByText(words.monitors.cronHint('America/New_York')).waitFor();
     await create.click();
