@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { action } from './actions.ts';
 import { dateTime, limit, text, uuid } from './fields.ts';
 import { json, route } from './route.ts';
-import { runStates } from './scheduler.shapes.ts';
+import { runStates, waitReasons } from './scheduler.shapes.ts';
 
 /** What may need a person. */
 export const overviewKinds = [
@@ -10,6 +10,7 @@ export const overviewKinds = [
   'heartbeat_late',
   'run_approval',
   'run_failed',
+  'run_stuck',
   'transcript_failed',
   'environment_failed',
   'prompt_due',
@@ -24,6 +25,10 @@ export const overviewItem = z
     kind: z.enum(overviewKinds),
     severity: z.enum(['critical', 'warning', 'info']),
     title: z.string().describe('Name of the thing, as its owner wrote it'),
+    waiting_for: z
+      .enum(waitReasons)
+      .optional()
+      .describe('Of `run_stuck`: `no_host`, `tags`, `host_paused` or `not_approved`, as of the run'),
     detail: z.string().optional().describe('At most 300 characters, such as the error of a run'),
     since: dateTime,
     href: z.string().describe('Path of its page below `{hub_url}`'),

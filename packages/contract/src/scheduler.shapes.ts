@@ -55,6 +55,12 @@ export const run = z
           'machine for it is online. `tags`: none that is has its tags. `host_paused`: those are paused. `not_approved`: ' +
           'none of those has approved it. `host_busy`: one that may take it (additive)',
       ),
+    waiting_on: z
+      .array(uuid)
+      .optional()
+      .describe(
+        'Devices whose approval, pause or load it waits for, or whose return when it may go to one alone; 10 at most (additive)',
+      ),
     created_at: dateTime,
   })
   .meta({ id: 'Run' });

@@ -5,7 +5,16 @@ import { Button } from './Button.tsx';
 import { Silence } from './Silence.tsx';
 
 /** Buttons of what needs a person; each goes once, also when it is pressed without a network. */
-export function ActionButtons({ actions, stale }: { actions: readonly Action[]; stale: readonly string[] }) {
+export function ActionButtons({
+  actions,
+  stale,
+  first = 'primary',
+}: {
+  actions: readonly Action[];
+  stale: readonly string[];
+  /** How the first one looks. */
+  first?: 'primary' | 'plain';
+}) {
   const words = useWords();
   const acts = useActs();
   return (
@@ -15,13 +24,11 @@ export function ActionButtons({ actions, stale }: { actions: readonly Action[]; 
         if (!call) return null;
         // A message cannot hold the instant when a pause ends: the button here adds it.
         if (action.id === 'pause' && call.operation === 'heartbeats.update')
-          return (
-            <Silence key={action.id} id={action.path.split('/').at(-1) ?? ''} look={at === 0 ? 'primary' : 'plain'} />
-          );
+          return <Silence key={action.id} id={action.path.split('/').at(-1) ?? ''} look={at === 0 ? first : 'plain'} />;
         return (
           <Button
             key={action.id}
-            look={at === 0 ? 'primary' : 'plain'}
+            look={at === 0 ? first : 'plain'}
             onPress={() => acts.send(call.operation, call.input, words.actions.done[action.id], stale)}
           >
             {words.actions[action.id]}

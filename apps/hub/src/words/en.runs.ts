@@ -46,6 +46,7 @@ export const runsEn = {
     planned: 'Planned for',
     machine: 'Machine',
     showMachine: 'Show the machine',
+    approveThere: 'Approve on the machine',
     schedule: 'Schedule',
     log: 'Log',
     skipLog: 'Skip the log',

@@ -47,6 +47,7 @@ export const runsRo: typeof runsEn = {
     planned: 'Programată la',
     machine: 'Mașină',
     showMachine: 'Arată mașina',
+    approveThere: 'Aprobă pe mașină',
     schedule: 'Programare',
     log: 'Jurnal',
     skipLog: 'Sari peste jurnal',

@@ -3,7 +3,7 @@ import { api } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { ActionButtons } from '../../ui/ActionButtons.tsx';
 import { useActs } from '../../ui/acts.tsx';
-import { Button } from '../../ui/Button.tsx';
+import { Button, ButtonLink } from '../../ui/Button.tsx';
 import { CurlButton } from '../../ui/Copy.tsx';
 import { Icon, type IconName } from '../../ui/icons.tsx';
 import { Link } from '../../ui/Link.tsx';
@@ -148,9 +148,10 @@ function Tiles({ overview: { counts } }: { overview: Overview }) {
   );
 }
 
-function Attention({ overview: { attention, unavailable } }: { overview: Overview }) {
+function Attention({ overview: { attention, unavailable, counts } }: { overview: Overview }) {
   const words = useWords();
   const [isAll, setAll] = useState(false);
+  const hasMachine = !counts.machines || counts.machines.online + counts.machines.away > 0;
   const first = 8;
   const shown = isAll ? attention : attention.slice(0, first);
   return (
@@ -168,7 +169,7 @@ function Attention({ overview: { attention, unavailable } }: { overview: Overvie
       <ul class="cards">
         {shown.map((item) => (
           <li key={`${item.kind}-${item.id}`}>
-            <ItemCard item={item} />
+            <ItemCard item={item} hasMachine={hasMachine} />
           </li>
         ))}
       </ul>
@@ -182,7 +183,7 @@ function Attention({ overview: { attention, unavailable } }: { overview: Overvie
 
 const shapes = { critical: 'down', warning: 'warn', info: 'info' } as const;
 
-function ItemCard({ item }: { item: Item }) {
+function ItemCard({ item, hasMachine }: { item: Item; hasMachine: boolean }) {
   const words = useWords();
   const kind = words.now.kinds[item.kind];
   const isInstant = item.kind === 'schedules_paused';
@@ -198,6 +199,7 @@ function ItemCard({ item }: { item: Item }) {
             <Link href={item.href}>{item.title}</Link>
           </h3>
         )}
+        {item.waiting_for !== undefined && <p>{words.runs.waits[item.waiting_for]}</p>}
         {item.detail !== undefined &&
           (isInstant ? (
             <p>
@@ -208,12 +210,33 @@ function ItemCard({ item }: { item: Item }) {
           ))}
       </div>
       <div class="card-acts">
+        {item.kind === 'run_stuck' && <StuckLink item={item} hasMachine={hasMachine} />}
         <ActionButtons
           actions={item.actions}
+          first={item.kind === 'run_stuck' ? 'plain' : 'primary'}
           stale={['overview', 'scheduler', 'heartbeats', 'notifications', 'schedules']}
         />
       </div>
     </article>
+  );
+}
+
+/** Where a run is helped that no machine starts: at the machine that it waits on, else among all of them. */
+function StuckLink({ item, hasMachine }: { item: Item; hasMachine: boolean }) {
+  const words = useWords();
+  const page = item.actions.find(({ id }) => id === 'open')?.path;
+  const label =
+    item.waiting_for === 'not_approved'
+      ? words.runs.approveThere
+      : page !== undefined
+        ? words.runs.showMachine
+        : hasMachine
+          ? words.nav.machines
+          : words.machines.invite;
+  return (
+    <ButtonLink to={page ?? '/machines'} look="primary">
+      {label}
+    </ButtonLink>
   );
 }
 

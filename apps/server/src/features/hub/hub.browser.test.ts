@@ -86,6 +86,11 @@ describe('the hub in a browser', { skip: skipped }, () => {
         await tab.getByRole('button', { name: words.actions.approve, exact: true }).click();
         await tab.getByText(words.actions.done.approve, { exact: true }).waitFor();
         assert.equal((await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state, 'pending');
+        // It waits for a machine now, of which there is none: that needs a person, too.
+        const waiting = tab.locator('.card').filter({ hasText: words.runs.waits.no_host });
+        await waiting.getByRole('link', { name: words.machines.invite, exact: true }).waitFor();
+        await waiting.getByRole('button', { name: words.actions.cancel, exact: true }).click();
+        await waiting.waitFor({ state: 'detached' });
         const silence = tab.locator('.card').getByRole('button', { name: words.monitors.pauseFor.hour, exact: true });
         const monitor = () => make(`/v1/heartbeats/${id}`, undefined, 'GET');
         await silence.click();

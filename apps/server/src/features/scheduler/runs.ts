@@ -1,7 +1,8 @@
 import { contract, type run } from '@svc/contract';
 import type { z } from 'zod';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { readNow } from '../../kernel/db/instant.ts';
+import type { Db } from '../../kernel/db/db.ts';
+import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import { operation } from '../../kernel/feature.ts';
 import {
   listApproved,
@@ -43,7 +44,24 @@ export async function viewRuns(
 ): Promise<View[]> {
   const pending = rows.filter(({ state }) => state === 'pending');
   if (pending.length === 0) return rows.map(viewRun);
-  const { ms: now, iso } = await readNow(sql, clock);
+  const waits = await waitsOf(sql, accountId, pending, await readNow(sql, clock));
+  return rows.map((row) => {
+    const wait = waits.get(row.id);
+    if (!wait) return viewRun(row);
+    const on = wait.on.slice(0, mostDevices);
+    return { ...viewRun(row), waiting_for: wait.reason, ...(on.length > 0 && { waiting_on: on }) };
+  });
+}
+
+const mostDevices = 10;
+
+/** What pending runs of one account wait for at an instant, by their ids. */
+export async function waitsOf(
+  sql: Db,
+  accountId: string,
+  pending: readonly RunRow[],
+  { ms: now, iso }: Instant,
+): Promise<Map<string, ReturnType<typeof waitingFor>>> {
   const shells = pending.filter(({ kind, pool }) => kind === 'shell' && pool === 'host');
   const projects = pending.flatMap(({ target_type: type, target_id: id }) => (type === 'cloud_vm' && id ? [id] : []));
   const [may, online, blocked, approved, machines] = await Promise.all([
@@ -57,13 +75,16 @@ export async function viewRuns(
     listApproved(sql, [...new Set(shells.map((row) => row.schedule_id))]),
     listMachines(sql, accountId, projects),
   ]);
-  return rows.map((row) => {
-    if (row.state !== 'pending') return viewRun(row);
-    const approvedBy =
-      row.kind === 'shell' ? (approved.get(`${row.schedule_id}:${row.command_hash}`) ?? new Set<string>()) : undefined;
-    const around = { now, mayRun: may, isBlocked: blocked.has(row.id), online, machines, approvedBy };
-    return { ...viewRun(row), waiting_for: waitingFor(row, around) };
-  });
+  return new Map(
+    pending.map((row) => {
+      const approvedBy =
+        row.kind === 'shell'
+          ? (approved.get(`${row.schedule_id}:${row.command_hash}`) ?? new Set<string>())
+          : undefined;
+      const around = { now, mayRun: may, isBlocked: blocked.has(row.id), online, machines, approvedBy };
+      return [row.id, waitingFor(row, around)];
+    }),
+  );
 }
 
 /** A run as it is answered. A gateway that runs it is no device. */

@@ -48,22 +48,36 @@ interface Surroundings {
   approvedBy: ReadonlySet<string> | undefined;
 }
 
+/** Why a pending run waits, and the devices on which it waits. */
+interface Waiting {
+  reason: (typeof waitReasons)[number];
+  on: readonly string[];
+}
+
 /** The reason why a pending run waits. */
-export function waitingFor(run: RunRow, around: Surroundings): (typeof waitReasons)[number] {
+export function waitingFor(run: RunRow, around: Surroundings): Waiting {
   const { online, approvedBy } = around;
-  if (!around.mayRun) return 'account_paused';
-  if (Date.parse(run.not_before) > around.now) return 'back_off';
-  if (around.isBlocked) return 'earlier_run';
-  if (run.pool === 'cloud') return 'cloud';
+  const nobody = (reason: Waiting['reason']): Waiting => ({ reason, on: [] });
+  const these = (reason: Waiting['reason'], hosts: readonly OnlineHost[]): Waiting => ({
+    reason,
+    on: hosts.map(({ device_id: id }) => id),
+  });
+  if (!around.mayRun) return nobody('account_paused');
+  if (Date.parse(run.not_before) > around.now) return nobody('back_off');
+  if (around.isBlocked) return nobody('earlier_run');
+  if (run.pool === 'cloud') return nobody('cloud');
   const able = online.filter(({ kinds }) => kinds.includes(run.kind));
   const meant = meantFor(run, able, around.machines);
-  if (meant.length === 0 && isStarting(run, around.machines)) return 'starting';
-  if (meant.length === 0) return able.length > 0 && run.target_type === 'tags' ? 'tags' : 'no_host';
+  if (meant.length === 0 && isStarting(run, around.machines)) return nobody('starting');
+  if (meant.length === 0 && able.length > 0 && run.target_type === 'tags') return nobody('tags');
+  if (meant.length === 0)
+    return { reason: 'no_host', on: run.target_type === 'host' && run.target_id !== null ? [run.target_id] : [] };
   const awake = meant.filter(({ paused }) => !paused);
-  if (awake.length === 0) return 'host_paused';
+  if (awake.length === 0) return these('host_paused', meant);
   const isApproved = ({ device_id: id }: OnlineHost): boolean =>
     !run.refused_by.includes(id) && (approvedBy?.has(id) ?? true);
-  return awake.some(isApproved) ? 'host_busy' : 'not_approved';
+  const ready = awake.filter(isApproved);
+  return ready.length > 0 ? these('host_busy', ready) : these('not_approved', awake);
 }
 
 /** The machines that a run goes to: its target's, or those of the first failover set of which one is there. */

@@ -38,8 +38,16 @@ describe('scheduler: what a pending run waits for', () => {
     assert.equal(await reasonOf(schedule), 'tags');
     await t.claim(device, { tags: ['cpu', 'gpu'] });
     assert.equal(await reasonOf(schedule), 'not_approved');
+    const [waiting] = await t.runsOf(schedule);
+    assert.deepEqual(waiting.waiting_on, [device]);
+    const { attention } = (await t.call('GET', '/v1/overview')).body;
+    assert.deepEqual(
+      attention.map(({ id, kind, waiting_for: why, actions }: Json) => [id, kind, why, actions[0].path]),
+      [[waiting.id, 'run_stuck', 'not_approved', `/machines/${device}`]],
+    );
     await approve(schedule, device);
     assert.equal(await reasonOf(schedule), 'host_busy');
+    assert.deepEqual((await t.call('GET', '/v1/overview')).body.attention, []);
     const [host] = (await t.call('GET', '/v1/scheduler/hosts')).body.hosts;
     await t.call('PATCH', `/v1/scheduler/hosts/${host.id}`, { paused: true });
     assert.equal(await reasonOf(schedule), 'host_paused');
@@ -77,7 +85,7 @@ describe('scheduler: what a pending run waits for', () => {
     };
     const cloud = { ...(row ?? assert.fail()), pool: 'cloud' as const };
     assert.deepEqual(
-      [waitingFor(cloud, around), waitingFor(cloud, { ...around, mayRun: false })],
+      [waitingFor(cloud, around), waitingFor(cloud, { ...around, mayRun: false })].map(({ reason }) => reason),
       ['cloud', 'account_paused'],
     );
   });

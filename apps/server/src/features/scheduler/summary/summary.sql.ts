@@ -1,5 +1,7 @@
+import type { Db } from '../../../kernel/db/db.ts';
 import { statement } from '../../../kernel/db/statement.ts';
 import { listText } from '../../../kernel/machine.ts';
+import { runColumns, type RunRow } from '../scheduler.sql.ts';
 import { runStates } from '../scheduler.states.ts';
 
 /** Runs of an account that wait for a person, that run, and that failed since an instant. */
@@ -25,6 +27,18 @@ export const listAwaiting = statement<WaitingRow>(`
   select id, name, kind, created_at as since,
     case when kind = 'shell' then left(spec->>'command', 300) end as command
   from scheduler.runs where account_id = $1 and state = 'awaiting_approval' order by created_at limit $2`);
+
+/** The first pending run of hosts of each schedule that may start by now, the oldest first. */
+export async function listPending(db: Db, accountId: string, now: string, most: number): Promise<RunRow[]> {
+  return db<RunRow[]>`
+    select ${runColumns(db)} from scheduler.runs r
+    where r.id in (select distinct on (schedule_id) id from (
+      select id, schedule_id, scheduled_for from scheduler.runs
+      where account_id = ${accountId} and state = 'pending' and pool = 'host' and not_before <= ${now}
+      order by scheduled_for, id limit ${10 * most}
+    ) first order by schedule_id, scheduled_for, id)
+    order by r.created_at limit ${most}`;
+}
 
 /** The newest failure of each schedule since an instant, unless a later run of it went well. */
 export const listFailed = statement<{ id: string; name: string; error: string | null; since: string }>(`
