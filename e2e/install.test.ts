@@ -155,9 +155,17 @@ describe('the host daemon on a machine that has only Node.js', { skip }, () => {
     assert.doesNotMatch(allowing.stderr, /refused/);
     assert.match(box.read('etc/svc-host/host.json'), /"shell": "allow"/);
     assert.equal(box.read('etc/systemd/system/svc-host.service'), unit);
-    const gone = await box.run('node /usr/local/lib/svc-host/host.mjs uninstall');
+    // As pages and alerts tell it, word for word.
+    const asked = await box.run('svc host approve');
+    assert.match(asked.stderr, /no schedule asks for an approval/);
+    const gone = await box.run('svc host uninstall');
     assert.equal(gone.code, 0, gone.stderr);
-    for (const path of ['etc/systemd/system/svc-host.service', 'usr/local/lib/svc-host/host.mjs', 'etc/svc-host/key']) {
+    for (const path of [
+      'etc/systemd/system/svc-host.service',
+      'usr/local/lib/svc-host',
+      'usr/local/bin/svc',
+      'etc/svc-host/key',
+    ]) {
       assert.throws(() => box.read(path), { code: 'ENOENT' });
     }
     assert.match(box.read('root/asked'), /disable --now svc-host\.service/);

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, rm, rmdir } from 'node:fs/promises';
 import { homedir, hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -15,6 +15,7 @@ import { allowShell, hasPolicy, shellDecision } from '../policy.ts';
 import { describeWithTrace } from '../report.ts';
 import { ownCommand, ownFile, userName } from '../self.ts';
 import { ensureStateDirectory, loadDevice, saveDevice, writePrivate } from '../state.ts';
+import { placeWrapper, removeWrapper, shellWord } from './wrapper.ts';
 
 const execute = promisify(execFile);
 
@@ -33,6 +34,8 @@ interface Places {
   keyFile: string;
   stateDir: string;
   unit: string;
+  /** `svc`, as the person at the machine types it. */
+  wrapper: string;
   systemctl: readonly string[];
   wantedBy: string;
 }
@@ -46,6 +49,7 @@ function placesOf({ stateDir, keyFile }: CommonOptions): Places {
             program: '/usr/local/lib/svc-host/host.mjs',
             stateDir: '/etc/svc-host',
             unit: '/etc/systemd/system/svc-host.service',
+            wrapper: '/usr/local/bin/svc',
             systemctl: ['systemctl'],
             wantedBy: 'multi-user.target',
           },
@@ -56,6 +60,7 @@ function placesOf({ stateDir, keyFile }: CommonOptions): Places {
             program: join(home, '.local/share/svc-host/host.mjs'),
             stateDir: join(home, '.config/svc'),
             unit: join(home, '.config/systemd/user/svc-host.service'),
+            wrapper: join(home, '.local/bin/svc'),
             systemctl: ['systemctl', '--user'],
             wantedBy: 'default.target',
           },
@@ -95,6 +100,7 @@ export async function install(options: InstallOptions): Promise<void> {
   const run = runCommand(program, url, places, options, name);
   await place(places.unit, unitText(run, places));
   await start(places, run, output);
+  await offerCommand(program, url, places, output);
   const { stateDir, keyFile } = options;
   const files = [
     ...(stateDir === undefined ? [] : ['--state-dir', places.stateDir]),
@@ -126,6 +132,22 @@ async function sayShell(
   output.log(
     `commands of your other devices are refused on this machine (ops.shell in ${path}); allow them: ${words.map(shellWord).join(' ')}`,
   );
+}
+
+/** Makes `svc` a command here, so that what pages and alerts say to type works as it stands. */
+async function offerCommand(
+  program: string | undefined,
+  url: string,
+  { wrapper, keyFile, stateDir }: Places,
+  output: ReturnType<typeof createOutput>,
+): Promise<void> {
+  const [start = '', ...first] = ownCommand(program);
+  const wrapped = { program: program === undefined ? [start] : [start, ...first], url, keyFile, stateDir };
+  const { other, isOnPath } = await placeWrapper(wrapper, { ...wrapped, user: userName() }, process.env['PATH'] ?? '');
+  const own = `--url ${shellWord(url)} --key-file ${shellWord(keyFile)} --state-dir ${shellWord(stateDir)}`;
+  if (other !== undefined) output.log(`${other} is another svc: to approve a schedule give it ${own}`);
+  else if (isOnPath) output.log('a schedule that asks for it is approved here with: svc host approve');
+  else output.log(`a schedule that asks for it is approved here with: ${wrapper} host approve (not on your PATH)`);
 }
 
 /** Copies the program to its place; of a clone there is nothing to copy. */
@@ -219,9 +241,6 @@ async function start({ systemctl, unit }: Places, run: readonly string[], output
   output.log(`the daemon runs and starts with the machine; look at it: ${systemctl.join(' ')} status ${name}`);
 }
 
-const shellWord = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-
 /** `svc host uninstall`: ends the daemon and takes away what `install` put there; the state directory stays. */
 export async function uninstall(options: CommonOptions): Promise<void> {
   const output = createOutput();
@@ -235,6 +254,9 @@ export async function uninstall(options: CommonOptions): Promise<void> {
   const native = await findInstaller({ stateDir: places.stateDir, command: () => [], environment, configDirectory });
   await native?.sync([]);
   for (const path of [places.unit, places.program, places.keyFile]) await rm(path, { force: true });
+  await removeWrapper(places.wrapper);
+  // What somebody else put there, and the state, keep their folders.
+  for (const folder of [dirname(places.program), places.stateDir]) await rmdir(folder).catch(() => {});
   if (hasSystemd) await execute(program, [...first, 'daemon-reload']).catch(() => {});
   output.log(`uninstalled; ${places.stateDir} keeps who this machine is and what it approved`);
   output.log('its key is valid until it is revoked: svc keys list, svc keys revoke');
