@@ -10,3 +10,6 @@ export function installLine(
   ].join(';');
   return `node --input-type=module -e "${fetching}" && node svc-host.mjs install --url ${url} --code ${code}`;
 }
+
+/** What a person types at a machine to let it run a schedule's command; as the API says it of what waits there. */
+export const approveLine = (scheduleId: string): string => `svc host approve ${scheduleId}`;

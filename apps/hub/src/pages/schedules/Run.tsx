@@ -1,9 +1,10 @@
+import { Fragment } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { api } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { useActs } from '../../ui/acts.tsx';
-import { Button } from '../../ui/Button.tsx';
-import { CurlButton } from '../../ui/Copy.tsx';
+import { Button, ButtonLink } from '../../ui/Button.tsx';
+import { CopyText, CurlButton } from '../../ui/Copy.tsx';
 import { Link } from '../../ui/Link.tsx';
 import { Log, type LogSource } from '../../ui/Log.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
@@ -12,6 +13,7 @@ import { Answered } from '../../ui/State.tsx';
 import { duration } from '../../ui/time.rules.ts';
 import { Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
+import { approveLine } from '../machines/machines.rules.ts';
 import { type RunRecord, workOf } from './schedules.ts';
 
 const stale = ['scheduler', 'overview', 'notifications'];
@@ -29,6 +31,7 @@ export function Run({ id }: { id: string }) {
           <>
             <Decide run={run} />
             <Facts run={run} />
+            {run.state === 'pending' && <Help run={run} />}
             {run.started_at !== undefined && <RunLog id={id} attempt={run.attempt} />}
             <Attempts run={run} />
           </>
@@ -98,7 +101,7 @@ function Facts({ run }: { run: RunRecord }) {
           <>
             <dt>{text.machine}</dt>
             <dd>
-              <Link href={`/machines/${run.device_id}`}>{text.showMachine}</Link>
+              <MachineLink id={run.device_id} />
             </dd>
           </>
         )}
@@ -109,6 +112,43 @@ function Facts({ run }: { run: RunRecord }) {
       </dl>
     </div>
   );
+}
+
+/** What a person can do for a run that no machine starts: the line to type at the machine that it waits on, and its page. */
+function Help({ run }: { run: RunRecord }) {
+  const words = useWords();
+  const { waiting_for: reason, waiting_on: on = [] } = run;
+  if (reason === 'no_host' && on.length === 0)
+    return (
+      <p class="foot">
+        <ButtonLink to="/machines">{words.nav.machines}</ButtonLink>
+      </p>
+    );
+  if (on.length === 0 || reason === 'host_busy') return null;
+  return (
+    <div class="card warning">
+      <div class="card-text">
+        {reason === 'not_approved' && <p>{words.machines.approvalsHint}</p>}
+        <p>
+          {words.runs.machine}:{' '}
+          {on.map((id, place) => (
+            <Fragment key={id}>
+              {place > 0 && ', '}
+              <MachineLink id={id} />
+            </Fragment>
+          ))}
+        </p>
+        {reason === 'not_approved' && <CopyText text={approveLine(run.schedule_id)} />}
+      </div>
+    </div>
+  );
+}
+
+/** A machine by its name; of one that cannot be read the words alone. */
+function MachineLink({ id }: { id: string }) {
+  const words = useWords();
+  const { data } = useAnswer(['machines', id], async () => api.machines.get({ params: { device_id: id } }));
+  return <Link href={`/machines/${id}`}>{data?.name ?? words.runs.showMachine}</Link>;
 }
 
 /** Reads the log of a run as it comes; after a cut it goes on at the byte where it was. */

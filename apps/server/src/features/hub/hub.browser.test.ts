@@ -372,6 +372,19 @@ describe('the hub in a browser', { skip: skipped }, () => {
     await tab.getByText(words.runs.states.awaiting_approval).waitFor();
     await make(`/v1/schedule-runs/${run}/decision`, { decision: 'approve' });
     await tab.getByText(words.runs.waits.no_host).waitFor();
+    // A machine comes: the run waits for its approval, and says what to type there.
+    const headers = { 'x-svc-device': crypto.randomUUID(), 'x-svc-device-name': 'box' };
+    const { schedule_id: schedule } = await make(`/v1/schedule-runs/${run}`, undefined, 'GET');
+    const claim = { wait_s: 0, kinds: ['shell'] };
+    await http(hub.t.gateway.url, '/v1/scheduler/claim', { key: opened.account.key, headers, body: claim });
+    await tab.reload();
+    await tab.getByText(`svc host approve ${schedule}`, { exact: true }).waitFor();
+    await tab.getByRole('link', { name: 'box', exact: true }).waitFor();
+    await checkLooks(tab, 'run.not_approved');
+    await tab.goto(`${origin}/hub/`);
+    await tab.locator('.card').getByRole('link', { name: words.runs.approveThere, exact: true }).click();
+    await tab.getByText(`svc host approve ${schedule}`, { exact: true }).waitFor();
+    await tab.goto(`${origin}/hub/schedule-runs/${run}`);
     await make(`/v1/schedule-runs/${run}/cancel`);
     await tab.getByRole('button', { name: words.actions.rerun, exact: true }).waitFor();
     assert.equal(await tab.getByText(words.runs.waits.no_host).count(), 0);
