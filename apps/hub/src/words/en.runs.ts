@@ -36,6 +36,8 @@ export const runsEn = {
     turnedOff: 'Turned off',
     deleteText: (name: string) => `Its waiting runs are cancelled. Type “${name}” to delete it.`,
     allPaused: 'All schedules are paused',
+    allPausedUntil: 'All schedules are paused until',
+    paused: 'Paused',
     allResumed: 'All schedules go on',
     pauseAllFor: { hour: 'For an hour', day: 'Until tomorrow, 6:00', ever: 'Until I resume them' },
   },

@@ -37,6 +37,8 @@ export const runsRo: typeof runsEn = {
     turnedOff: 'Oprită',
     deleteText: (name) => `Rulările care așteaptă se anulează. Scrie „${name}” pentru a o șterge.`,
     allPaused: 'Toate programările sunt oprite',
+    allPausedUntil: 'Toate programările sunt oprite până',
+    paused: 'Suspendată',
     allResumed: 'Toate programările continuă',
     pauseAllFor: { hour: 'Pentru o oră', day: 'Până mâine la 6:00', ever: 'Până le reiau eu' },
   },

@@ -13,6 +13,7 @@ import { RunState } from '../../ui/RunState.tsx';
 import { Answered } from '../../ui/State.tsx';
 import { Clock, Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
+import { isPromised, PausedText } from '../schedules/Paused.tsx';
 import { FirstSteps } from './FirstSteps.tsx';
 import { type Item, type Overview, readOverview } from './overview.ts';
 
@@ -240,13 +241,19 @@ function StuckLink({ item, hasMachine }: { item: Item; hasMachine: boolean }) {
   );
 }
 
-function Next({ overview: { next } }: { overview: Overview }) {
+function Next({ overview: { next, paused } }: { overview: Overview }) {
   const words = useWords();
+  const promised = next.filter(({ at }) => isPromised(at, paused));
   return (
     <Section title={words.now.next}>
-      {next.length === 0 && <p class="hint">{words.now.nothingNext}</p>}
+      {paused && (
+        <p class="hint">
+          <PausedText pause={paused} />
+        </p>
+      )}
+      {!paused && next.length === 0 && <p class="hint">{words.now.nothingNext}</p>}
       <ul class="rows">
-        {next.map(({ schedule_id: id, name, at }) => (
+        {promised.map(({ schedule_id: id, name, at }) => (
           <li key={id}>
             <Link href={`/schedules/${id}`} class="row-link">
               <span class="row-main">{name}</span>

@@ -9,10 +9,10 @@ import { DeleteDialog } from '../../ui/DeleteDialog.tsx';
 import { Menu } from '../../ui/Menu.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
 import { Answered } from '../../ui/State.tsx';
-import { Status } from '../../ui/Status.tsx';
 import { duration } from '../../ui/time.rules.ts';
 import { Clock } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
+import { isPromised, OnOff, PausedNote, usePause } from './Paused.tsx';
 import { RunList } from './Runs.tsx';
 import { type ScheduleRecord, triggerWords, workOf } from './schedules.ts';
 
@@ -42,12 +42,15 @@ export function Schedule({ id }: { id: string }) {
 function Facts({ schedule }: { schedule: ScheduleRecord }) {
   const words = useWords();
   const text = words.schedules;
-  const { enabled, kind, spec, trigger, upcoming, target, description } = schedule;
+  const pause = usePause();
+  const { enabled, kind, spec, trigger, target, description } = schedule;
+  const upcoming = schedule.upcoming.filter((at) => isPromised(at, pause));
   const every = trigger.type === 'interval' ? duration(trigger.every_s * 1_000) : '';
   return (
     <div class="stack">
+      <PausedNote pause={pause} />
       <p class="facts">
-        <Status tone={enabled ? 'good' : 'rest'}>{enabled ? text.on : text.off}</Status>
+        <OnOff isOn={enabled} pause={pause} />
         <span>
           {text.kinds[kind]} · {triggerWords(schedule, words, every)} · {text.targets[target.type]}
           {target.type === 'tags' && ` ${target.tags.join(', ')}`}

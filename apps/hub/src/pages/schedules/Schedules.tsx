@@ -9,16 +9,17 @@ import { Rows } from '../../ui/List.tsx';
 import { Page } from '../../ui/Page.tsx';
 import { SearchBox } from '../../ui/SearchBox.tsx';
 import { Empty } from '../../ui/State.tsx';
-import { Status } from '../../ui/Status.tsx';
 import { duration } from '../../ui/time.rules.ts';
 import { Clock } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
+import { isPromised, OnOff, type Pause, PausedNote, usePause } from './Paused.tsx';
 import { type ScheduleRecord, triggerWords, workOf } from './schedules.ts';
 
 /** Every schedule, and the next day as a strip. */
 export function Schedules() {
   const words = useWords();
   const text = words.schedules;
+  const pause = usePause();
   const [params, setParams] = useSearchParams();
   const wanted = { q: params.get('q') ?? '', enabled: params.get('enabled') ?? '' };
   const answer = useRows<ScheduleRecord>(['schedules', 'list', wanted], async (cursor) => {
@@ -45,7 +46,8 @@ export function Schedules() {
         </>
       }
     >
-      <DayStrip />
+      <PausedNote pause={pause} />
+      <DayStrip pause={pause} />
       <div class="tools">
         <SearchBox value={wanted.q} onSearch={(q) => set({ ...wanted, q })} />
         <Filter
@@ -62,7 +64,7 @@ export function Schedules() {
       <Rows
         answer={answer}
         label={text.title}
-        row={(schedule) => <ScheduleRow schedule={schedule} />}
+        row={(schedule) => <ScheduleRow schedule={schedule} pause={pause} />}
         empty={<Empty>{text.empty}</Empty>}
       />
       <div class="foot">
@@ -72,21 +74,21 @@ export function Schedules() {
   );
 }
 
-function ScheduleRow({ schedule }: { schedule: ScheduleRecord }) {
+function ScheduleRow({ schedule, pause }: { schedule: ScheduleRecord; pause: Pause }) {
   const words = useWords();
   const { id, name, enabled, spec, next_run_at: next, trigger } = schedule;
   const every = trigger.type === 'interval' ? duration(trigger.every_s * 1_000) : '';
   return (
     <div class="row">
       <Link href={`/schedules/${id}`} class="row-link">
-        <Status tone={enabled ? 'good' : 'rest'}>{enabled ? words.schedules.on : words.schedules.off}</Status>
+        <OnOff isOn={enabled} pause={pause} />
         <span class="row-main">
           <span class="row-title">{name}</span>
           <span class="row-detail">
             {triggerWords(schedule, words, every)} · <code>{workOf(spec).slice(0, 200)}</code>
           </span>
         </span>
-        {next !== undefined && <Clock at={next} />}
+        {next !== undefined && isPromised(next, pause) && <Clock at={next} />}
       </Link>
     </div>
   );
@@ -95,22 +97,23 @@ function ScheduleRow({ schedule }: { schedule: ScheduleRecord }) {
 const dayMs = 86_400_000;
 
 /** What runs in the next 24 hours, each as a mark; read aloud as a count. */
-function DayStrip() {
+function DayStrip({ pause }: { pause: Pause }) {
   const words = useWords();
   const { data } = useAnswer(['schedules', 'upcoming'], async () => ({
     at: Date.now(),
     ...(await api.schedules.upcoming({ query: { limit: 500 } })),
   }));
-  if (!data || data.upcoming.length === 0) return null;
+  const upcoming = data?.upcoming.filter(({ at }) => isPromised(at, pause)) ?? [];
+  if (!data || upcoming.length === 0) return null;
   return (
     <svg
       class="day-strip"
       viewBox="0 0 1000 20"
       preserveAspectRatio="none"
       role="img"
-      aria-label={words.schedules.inDay(words.count.runs(data.upcoming.length))}
+      aria-label={words.schedules.inDay(words.count.runs(upcoming.length))}
     >
-      {data.upcoming.map(({ schedule_id: id, at }) => (
+      {upcoming.map(({ schedule_id: id, at }) => (
         <rect key={`${id}-${at}`} x={((Date.parse(at) - data.at) / dayMs) * 1_000} y="2" width="3" height="16" />
       ))}
     </svg>
