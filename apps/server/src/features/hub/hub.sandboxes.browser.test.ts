@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Request, Route } from 'playwright-core';
 import { testSandboxes } from '../../config.ts';
 import { until } from '../../testing.ts';
 import { nodeOfTests } from '../sandboxes/sandboxes.testing.ts';
@@ -47,6 +47,32 @@ describe('sandboxes in the hub', { skip }, () => {
       await checkLooks(tab, `sandbox-${locale}-${size}`);
       check();
     });
+
+  test('while an image is built the dialog says how far it is, and who closes it asks no more', async () => {
+    await using opened = await hub.person('en', 'phone');
+    const { tab, words, check } = opened;
+    const text = words.sandboxes;
+    const error = { code: 'sandbox_capacity', message: 'it is built', details: { image: { percent: 41 } } };
+    const answers = [(route: Route) => route.fulfill({ status: 503, json: { error } })];
+    const second = Promise.withResolvers<Request>();
+    await tab.context().route('**/v1/sandboxes', async (route) => {
+      if (route.request().method() !== 'POST') return await route.fallback();
+      // The second one is never answered.
+      return await (answers.pop()?.(route) ?? second.resolve(route.request()));
+    });
+    await show(tab, '/sandboxes');
+    await tab.getByRole('button', { name: text.new, exact: true }).first().click();
+    await tab.getByRole('button', { name: words.create, exact: true }).click();
+    await tab.getByText(text.building(41), { exact: true }).waitFor();
+    await checkLooks(tab, 'sandbox-building');
+    const asked = await second.promise;
+    const ended = tab.context().waitForEvent('requestfailed', (request) => request === asked);
+    await tab.getByRole('dialog').getByRole('button', { name: words.cancel, exact: true }).click();
+    await ended;
+    await tab.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(await tab.locator('.toast').count(), 0);
+    check();
+  });
 
   test('a terminal types, tells how it ended, and opens again', async () => {
     await using opened = await hub.person('en', 'screen');

@@ -43,8 +43,8 @@ export interface WantedSandbox {
   ttlSeconds: number;
 }
 
-/** On whose behalf it is made. */
-type Maker = Pick<Context, 'kernel' | 'actor' | 'by'>;
+/** On whose behalf it is made; who goes away before it runs, by `signal`, is made none. */
+type Maker = Pick<Context, 'kernel' | 'actor' | 'by'> & { signal?: AbortSignal };
 
 /** When nobody says how long. */
 export const defaultTtlSeconds = 3_600;
@@ -139,7 +139,7 @@ export const isReady = (template: Template) => (image: ImageStatus) =>
   image.template === template && image.state === 'ready';
 
 async function createOn(
-  { kernel, actor, by }: Maker,
+  { kernel, actor, by, signal }: Maker,
   node: Node,
   wanted: WantedSandbox & { backend: Backend },
 ): Promise<SandboxRow> {
@@ -173,13 +173,26 @@ async function createOn(
       egress,
       expires_at: Date.parse(row.expires_at),
     });
+    // Its image may have taken minutes: nobody would know of it, and it would take a place and cost until its end.
+    if (signal?.aborted) throw noCapacity('whoever asked for the sandbox went away before it ran; it was given up');
     return await begin(kernel, by, id, 'made', { restored: made.restored, imageDigest: made.image_digest });
   } catch (error) {
     await forgetCreation(sql, id);
     await moveSandbox(kernel, id, 'discard', { by });
     node.client.destroy(id).catch(() => {});
-    throw toApiFailure(error);
+    throw await withImage(node, template, toApiFailure(error));
   }
+}
+
+/** The failure of a create; while its image is built with `details.image`, so that a page can say how far that is. */
+async function withImage(node: Node, template: Template, failure: unknown): Promise<unknown> {
+  if (!(failure instanceof ApiError) || failure.code !== 'sandbox_capacity') return failure;
+  const status = await node.client.node().catch(() => undefined);
+  const image = status?.images.find((one) => one.template === template);
+  if (image?.state !== 'building') return failure;
+  const { message, headers } = failure;
+  const details = { image: { template, percent: Math.floor(image.progress * 100) } };
+  return new ApiError('sandbox_capacity', message, { ...(headers && { headers }), details });
 }
 
 /** A sandbox that its node made is running from now on. */
