@@ -60,3 +60,10 @@ export function size(bytes: number): string {
   }
   return `${step === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${steps[step]}`;
 }
+
+/** An instant as a field of the browser shows it, in the browser's zone; nothing of none. */
+export function localOf(at: string | undefined): string {
+  if (at === undefined) return '';
+  const date = new Date(at);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

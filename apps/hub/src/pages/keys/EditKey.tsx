@@ -5,6 +5,7 @@ import { useActs } from '../../ui/acts.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Dialog } from '../../ui/Dialog.tsx';
 import { SelectField, TextField } from '../../ui/Field.tsx';
+import { localOf } from '../../ui/time.rules.ts';
 import { useWords } from '../../words/words.tsx';
 import { type KeyRecord, staleByKey as stale } from './keys.ts';
 import { ScopeChoice } from './NewKey.tsx';
@@ -15,12 +16,6 @@ const listOf = (text: string): string[] =>
     .split(',')
     .map((one) => one.trim())
     .filter((one) => one !== '');
-/** An instant as a field of the browser shows it, in the browser's zone. */
-function localOf(at: string | undefined): string {
-  if (at === undefined) return '';
-  const date = new Date(at);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
 
 /** Renames a key, and changes what it may do, spend and until when. */
 export function EditKey({ item, onClose }: { item: KeyRecord; onClose: () => void }) {

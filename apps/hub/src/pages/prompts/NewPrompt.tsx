@@ -10,13 +10,56 @@ import { staleByPrompt } from './prompts.ts';
 
 const empty = { prompt: '', from: '', isAuto: false, device: '' };
 
-/** Keeps a prompt for later; without a network it is stored here and goes once there is one. */
-export function NewPrompt({ onClose }: { onClose: () => void }) {
+/** When a prompt is launched, and where. */
+export interface PromptWhen {
+  from: string;
+  device: string;
+  isAuto: boolean;
+}
+
+/** The fields of when and where. */
+export function WhenFields({
+  value,
+  onChange,
+}: {
+  value: PromptWhen;
+  onChange: (change: Partial<PromptWhen>) => void;
+}) {
+  const text = useWords().prompts;
+  const devices = useAnswer(['devices'], async () => (await api.devices.list({ query: { limit: 100 } })).devices);
+  return (
+    <>
+      <div class="pair">
+        <TextField
+          label={text.notBefore}
+          type="datetime-local"
+          value={value.from}
+          onInput={(from) => onChange({ from })}
+        />
+        <SelectField
+          label={text.device}
+          value={value.device}
+          onInput={(device) => onChange({ device })}
+          options={[['', text.anyDevice], ...(devices.data ?? []).map(({ id, name }) => [id, name] as const)]}
+        />
+      </div>
+      <CheckField label={text.autoRun} checked={value.isAuto} onChange={(isAuto) => onChange({ isAuto })} />
+    </>
+  );
+}
+
+/**
+ * Keeps a prompt for later; without a network it is stored here and goes once there is one. `given` is the one whose text
+ * it begins with.
+ */
+export function NewPrompt({ given, onClose }: { given?: { id: string; prompt: string }; onClose: () => void }) {
   const words = useWords();
   const text = words.prompts;
   const acts = useActs();
-  const [draft, setDraft, forget] = useDraft('prompt', empty);
-  const devices = useAnswer(['devices'], async () => (await api.devices.list({ query: { limit: 100 } })).devices);
+  const [draft, setDraft, forget] = useDraft(
+    given ? `prompt.${given.id}` : 'prompt',
+    given ? { ...empty, prompt: given.prompt } : empty,
+  );
   const set = (change: Partial<typeof empty>): void => setDraft((before) => ({ ...before, ...change }));
   const { prompt, from, isAuto, device } = draft;
   const create = async (): Promise<void> => {
@@ -34,23 +77,22 @@ export function NewPrompt({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title={text.new} onClose={onClose} wide>
       <form class="stack" onSubmit={(event) => event.preventDefault()}>
-        <TextField label={text.prompt} rows={6} value={prompt} onInput={(value) => set({ prompt: value })} required />
-        <div class="pair">
-          <TextField
-            label={text.notBefore}
-            type="datetime-local"
-            value={from}
-            onInput={(value) => set({ from: value })}
-          />
-          <SelectField
-            label={text.device}
-            value={device}
-            onInput={(value) => set({ device: value })}
-            options={[['', text.anyDevice], ...(devices.data ?? []).map(({ id, name }) => [id, name] as const)]}
-          />
-        </div>
-        <CheckField label={text.autoRun} checked={isAuto} onChange={(value) => set({ isAuto: value })} />
-        <Button look="primary" type="submit" onPress={create} disabled={prompt.trim() === ''}>
+        <TextField
+          label={text.prompt}
+          rows={6}
+          value={prompt}
+          onInput={(value) => set({ prompt: value })}
+          hint={given && text.anewHint}
+          required
+        />
+        <WhenFields value={draft} onChange={set} />
+        {/* A text that is kept already is one prompt, whatever its state. */}
+        <Button
+          look="primary"
+          type="submit"
+          onPress={create}
+          disabled={prompt.trim() === '' || prompt.trim() === given?.prompt.trim()}
+        >
           {words.create}
         </Button>
       </form>

@@ -6,21 +6,24 @@ import { Button } from '../../ui/Button.tsx';
 import { DeleteDialog } from '../../ui/DeleteDialog.tsx';
 import { Menu } from '../../ui/Menu.tsx';
 import { useWords } from '../../words/words.tsx';
+import { EditPrompt } from './EditPrompt.tsx';
+import { NewPrompt } from './NewPrompt.tsx';
 import { isOpen, type PromptRecord, staleByPrompt as stale } from './prompts.ts';
 
 const dayMs = 86_400_000;
 const judgeMs = 180_000;
 const shownOfId = 8;
 
-/** Launch, done, snooze, judge, dismiss, open anew and delete. */
+/** Launch, done, edit, snooze, judge, dismiss, write anew and delete. */
 export function PromptActs({ prompt }: { prompt: PromptRecord }) {
   const words = useWords();
   const text = words.prompts;
   const acts = useActs();
-  const [isDeleting, setDeleting] = useState(false);
+  const [open, setOpen] = useState<'edit' | 'anew' | 'delete'>();
+  const close = (): void => setOpen(undefined);
   const { id, status, match_ref: matched, run_session_id: session } = prompt;
   const params = { id };
-  const set = (next: 'open' | 'done' | 'dismissed', done: string): Promise<unknown> =>
+  const set = (next: 'done' | 'dismissed', done: string): Promise<unknown> =>
     acts.send('prompts.update', { params, body: { status: next } }, done, stale);
   const snooze = (ms: number): Promise<unknown> =>
     acts.send(
@@ -52,18 +55,20 @@ export function PromptActs({ prompt }: { prompt: PromptRecord }) {
         items={[
           ...(status === 'open'
             ? [
+                { label: text.edit, act: () => setOpen('edit') },
                 { label: text.snoozeDay, act: () => snooze(dayMs) },
                 { label: text.snoozeWeek, act: () => snooze(7 * dayMs) },
               ]
             : []),
           ...((matched ?? session) === undefined ? [] : [{ label: text.judge, act: judge }]),
-          ...(isOpen(prompt)
-            ? [{ label: text.dismiss, act: () => set('dismissed', text.dismissed) }]
-            : [{ label: text.reopen, act: () => set('open', text.reopened) }]),
-          { label: text.delete, act: () => setDeleting(true), isDanger: true },
+          { label: text.anew, act: () => setOpen('anew') },
+          ...(isOpen(prompt) ? [{ label: text.dismiss, act: () => set('dismissed', text.dismissed) }] : []),
+          { label: text.delete, act: () => setOpen('delete'), isDanger: true },
         ]}
       />
-      {isDeleting && <Delete id={id} onClose={() => setDeleting(false)} />}
+      {open === 'edit' && <EditPrompt item={prompt} onClose={close} />}
+      {open === 'anew' && <NewPrompt given={prompt} onClose={close} />}
+      {open === 'delete' && <Delete id={id} onClose={close} />}
     </>
   );
 }

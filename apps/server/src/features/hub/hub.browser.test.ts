@@ -249,6 +249,34 @@ describe('the hub in a browser', { skip: skipped }, () => {
     check();
   });
 
+  test('a prompt is put off by its form, and its text begins a new one', async () => {
+    await using opened = await open();
+    const { tab, words, make, check } = opened;
+    const text = words.prompts;
+    const { id } = await make('/v1/prompts', { prompt: 'Look at the logs', source: 'test' });
+    await tab.goto(`${origin}/hub/prompts/${id}`);
+    await whole(tab);
+    const menu = async (item: string) => {
+      await tab.getByRole('button', { name: words.moreActs, exact: true }).click();
+      await tab.getByRole('menuitem', { name: item, exact: true }).click();
+    };
+    await menu(text.edit);
+    await tab.getByLabel(text.notBefore).fill('2999-01-02T03:04');
+    await tab.getByRole('button', { name: words.save, exact: true }).click();
+    await tab.getByText(text.edited, { exact: true }).waitFor();
+    const { prompt } = await make(`/v1/prompts/${id}`, undefined, 'GET');
+    assert.match(prompt.not_before, /^2999-01-0/);
+    await menu(text.anew);
+    const field = tab.getByRole('dialog').getByRole('textbox').first();
+    assert.equal(await field.inputValue(), 'Look at the logs');
+    await field.fill('Look at the logs of today');
+    await tab.getByRole('dialog').getByRole('button', { name: words.create, exact: true }).click();
+    await tab.getByText(text.kept, { exact: true }).waitFor();
+    const { prompts } = await make('/v1/prompts', undefined, 'GET');
+    assert.equal(prompts.length, 2);
+    check();
+  });
+
   /** Pushes to a browser as its maker's service would, and presses buttons of what it shows. */
   const pushes = async ({ context, tab }: Opened) => {
     await context.grantPermissions(['notifications'], { origin });
