@@ -7,7 +7,7 @@ export type { Mail } from './en.mails.ts';
 export type { Words } from './en.ts';
 export { type Locale, localeOf, locales } from './locale.ts';
 export { counted, lasting } from './plural.ts';
-export { type ScopeGroup, scopeGroups, scopeWords } from './scopes.ts';
+export { grantsNothing, type ScopeGroup, scopeGroups, scopeWords } from './scopes.ts';
 
 const catalogue: Readonly<Record<Locale, Words>> = { en, ro };
 

@@ -43,6 +43,24 @@ const reads: ReadonlySet<string> = new Set([
   'receipt',
 ]);
 
+/** Scopes that exist for every feature alike, and let nobody do anything in these. */
+const grantNothing: ReadonlySet<string> = new Set([
+  'chat:read',
+  'messages:read',
+  'responses:read',
+  'embeddings:read',
+  'audio:read',
+  'realtime:read',
+  'tokens:read',
+  'tools:read',
+  'mcp:read',
+  'me',
+  'me:read',
+]);
+
+/** Whether a scope lets whoever has it do nothing at all. */
+export const grantsNothing = (scope: string): boolean => grantNothing.has(scope);
+
 const catalogue: Readonly<Record<Locale, Readonly<Record<string, string>>>> = { en: enScopes, ro: roScopes };
 
 /**

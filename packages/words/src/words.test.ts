@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { counted, lasting, localeOf, locales, scopeGroups, scopeWords, wordsOf } from './index.ts';
+import { counted, grantsNothing, lasting, localeOf, locales, scopeGroups, scopeWords, wordsOf } from './index.ts';
 import { enScopes } from './scopes.en.ts';
 
 /** Every text of a catalogue by its path; functions are called with what their parameters may be. */
@@ -106,6 +106,16 @@ describe('words', () => {
       [`${'x,'.repeat(5_000)}ro`, 'en'],
     ];
     for (const [header, locale] of asked) assert.equal(localeOf(header), locale, header ?? 'no header');
+  });
+
+  test('the scopes that grant nothing are those whose words say so', () => {
+    const said = Object.entries(enScopes).flatMap(([scope, text]) => (text.startsWith('Nothing:') ? [scope] : []));
+    assert.deepEqual(
+      said.toSorted(),
+      Object.keys(enScopes)
+        .filter((scope) => grantsNothing(scope))
+        .toSorted(),
+    );
   });
 
   test('a scope has words and a group; one that is unknown is shown as it is, among those that run', () => {

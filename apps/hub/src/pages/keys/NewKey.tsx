@@ -1,4 +1,4 @@
-import { scopeGroups, scopeWords } from '@svc/words';
+import { grantsNothing, scopeGroups, scopeWords } from '@svc/words';
 import { useState } from 'preact/hooks';
 import { api } from '../../api/client.ts';
 import { fieldProblems } from '../../api/errors.ts';
@@ -9,7 +9,7 @@ import { CopyText } from '../../ui/Copy.tsx';
 import { Dialog } from '../../ui/Dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../ui/Field.tsx';
 import { useLocale, useWords } from '../../words/words.tsx';
-import { lifeEnd, lives, presets, type PresetName } from './keys.rules.ts';
+import { areaNames, areaOf, isOfOperators, lifeEnd, lives, presets, type PresetName } from './keys.rules.ts';
 
 /** Makes a key: by a preset, or scope by scope. Its text is shown once. */
 export function NewKey({ onClose }: { onClose: () => void }) {
@@ -23,6 +23,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   const [own, setOwn] = useState<string[]>([]);
   const [life, setLife] = useState<string>('never');
   const scopes = preset === 'own' ? own : presets[preset];
+  const unnamed = preset === 'own' ? text.unnamed : text.presets[preset];
   const create = async (): Promise<void> => {
     const end = lifeEnd(life, Date.now());
     const created = await acts.run(
@@ -30,7 +31,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
         setProblems({});
         try {
           const body = {
-            name: name.trim() === '' ? text.presets[preset] : name.trim(),
+            name: name.trim() === '' ? unnamed : name.trim(),
             scopes: [...scopes] as 'heartbeats'[],
             ...(end !== undefined && { expires_at: end }),
           };
@@ -71,7 +72,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
             label={words.name}
             value={name}
             onInput={setName}
-            placeholder={text.presets[preset]}
+            placeholder={unnamed}
             problem={problems['name']}
           />
           <SelectField
@@ -90,33 +91,55 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Scopes one by one, in words; those that the person has. */
-export function ScopeChoice({ chosen, onChange }: { chosen: string[]; onChange: (scopes: string[]) => void }) {
-  const words = useWords();
+/** The scopes that a person may give, each of a meaning once, and those that the key has already. */
+function useOffered(before: readonly string[]): { scope: string; text: string }[] {
   const { locale } = useLocale();
   const { data: me } = useMe();
   const mine = me?.actor.scopes ?? [];
+  const isOperator = me?.operator === true;
+  const offered = mine
+    .flatMap((scope) => (scope.includes(':') ? [scope] : [`${scope}:read`, scope]))
+    .filter((scope) => !grantsNothing(scope) && (isOperator || !isOfOperators(scope)));
   // A key may have scopes that a person has not, such as those of a host: they can be taken away.
+  const all = [...new Set([...before, ...offered])].map((scope) => ({ scope, ...scopeWords(scope, locale) }));
+  return all
+    .filter(({ scope, text }, at) => before.includes(scope) || all.findIndex((one) => one.text === text) === at)
+    .sort((a, b) => scopeGroups.indexOf(a.group) - scopeGroups.indexOf(b.group));
+}
+
+/** Scopes one by one, in words, by what they are about. */
+export function ScopeChoice({ chosen, onChange }: { chosen: string[]; onChange: (scopes: string[]) => void }) {
+  const words = useWords();
   const [before] = useState(chosen);
-  const offered = mine.flatMap((scope) => (scope.includes(':') ? [scope] : [`${scope}:read`, scope]));
-  const all = [...new Set([...offered, ...before])];
+  const [wanted, setWanted] = useState('');
+  const all = useOffered(before);
+  const headings = words.keys.areas;
+  const isWanted = (scope: string, text: string): boolean =>
+    `${headings[areaOf(scope)]} ${scope} ${text}`.toLowerCase().includes(wanted.trim().toLowerCase());
+  const shown = all.filter(({ scope, text }) => isWanted(scope, text));
   return (
-    <div class="scope-choice">
-      {scopeGroups.map((group) => (
-        <fieldset key={group}>
-          <legend>{words.keys.groups[group]}</legend>
-          {all
-            .filter((scope) => scopeWords(scope, locale).group === group)
-            .map((scope) => (
-              <CheckField
-                key={scope}
-                label={scopeWords(scope, locale).text}
-                checked={chosen.includes(scope)}
-                onChange={(isOn) => onChange(isOn ? [...chosen, scope] : chosen.filter((one) => one !== scope))}
-              />
-            ))}
-        </fieldset>
-      ))}
+    <div class="stack">
+      <TextField label={words.keys.find} type="search" value={wanted} onInput={setWanted} />
+      <div class="scope-choice">
+        {shown.length === 0 && <p class="hint">{words.keys.foundNone}</p>}
+        {areaNames.map((area) => {
+          const own = shown.filter(({ scope }) => areaOf(scope) === area);
+          if (own.length === 0) return null;
+          return (
+            <fieldset key={area}>
+              <legend>{headings[area]}</legend>
+              {own.map(({ scope, text }) => (
+                <CheckField
+                  key={scope}
+                  label={text}
+                  checked={chosen.includes(scope)}
+                  onChange={(isOn) => onChange(isOn ? [...chosen, scope] : chosen.filter((one) => one !== scope))}
+                />
+              ))}
+            </fieldset>
+          );
+        })}
+      </div>
     </div>
   );
 }

@@ -180,6 +180,32 @@ describe('account, alerts and keys in the hub', { skip: skipped }, () => {
     check();
   });
 
+  test('rights of a key stand under what they are about, are found by a word, and none of them grants nothing', async () => {
+    await using opened = await open('ro');
+    const { tab, words, make, check } = opened;
+    const text = words.keys;
+    await show(opened, '/keys');
+    await button(opened, text.new).click();
+    await tab.getByLabel(text.preset, { exact: true }).selectOption('own');
+    await tab.getByRole('group', { name: text.areas.models, exact: true }).waitFor();
+    const labels = await tab.locator('.scope-choice label').allTextContents();
+    assert.deepEqual(
+      labels.filter((label, at) => label.startsWith('Nimic') || labels.indexOf(label) !== at),
+      [],
+    );
+    await checkLooks(tab, 'keys-own.ro');
+    await tab.getByLabel(text.find, { exact: true }).fill('heartbeats:read');
+    const only = tab.locator('.scope-choice').getByRole('checkbox');
+    await until(async () => (await only.count()) === 1);
+    await only.check();
+    await tab.getByLabel(text.find, { exact: true }).fill('');
+    await button(opened, words.create).click();
+    await tab.getByText(text.once).waitFor();
+    const { keys } = await make('/v1/keys', undefined, 'GET');
+    assert.deepEqual(keys.find(({ name }: any) => name === text.unnamed).scopes, ['heartbeats:read']);
+    check();
+  });
+
   test('a key names the keys that it made before it is revoked, and they end with it unless the person says no', async () => {
     await using opened = await open();
     const { tab, words, make, check } = opened;
