@@ -5,6 +5,8 @@ import { useLocale, useWords } from '../words/words.tsx';
 export function Scopes({ scopes }: { scopes: readonly string[] }) {
   const words = useWords();
   const { locale } = useLocale();
+  // One scope that is all of them is no single thing.
+  if (scopes.includes('*')) return <p class="hint">{words.keys.mayAll}</p>;
   return (
     <details class="scopes">
       <summary>{words.keys.may(scopes.length)}</summary>

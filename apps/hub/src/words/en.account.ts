@@ -53,6 +53,7 @@ export const accountEn = {
     lastUsed: 'last used',
     ends: 'ends',
     may: (n: number) => `May do ${count(n, 'thing', 'things')}`,
+    mayAll: 'May do everything that you can do',
     statuses: { active: 'Active', paused: 'Paused', revoked: 'Revoked' },
     paused: 'Paused: it is refused from now on',
     resumed: 'It works again',

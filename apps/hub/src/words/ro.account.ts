@@ -55,6 +55,7 @@ export const accountRo: typeof accountEn = {
     lastUsed: 'folosită ultima oară',
     ends: 'expiră',
     may: (n) => `Poate face ${count(n, 'lucru', 'lucruri')}`,
+    mayAll: 'Poate face tot ce poți face tu',
     statuses: { active: 'Activă', paused: 'Oprită', revoked: 'Revocată' },
     paused: 'Oprită: este refuzată de acum',
     resumed: 'Funcționează din nou',

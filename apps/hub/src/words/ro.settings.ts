@@ -146,7 +146,10 @@ export const settingsRo: typeof settingsEn = {
     cap: 'Cel mult dolari SUA',
     capHint: 'Cât poate cheltui pe modele. Gol: fără limită',
     ends: 'Expiră',
-    endsHint: 'Gol: când este revocată',
+    endsHint: 'Gol: niciodată, până când este revocată',
+    neverEnds: 'Niciodată, până când este revocată',
+    usage: 'Cât este folosită fiecare cheie',
+    acts: 'Ce s-a făcut și de la ce adresă',
     children: 'Chei făcute cu ea',
     noChildren: 'Nu s-a făcut nicio cheie cu ea.',
     childrenText: (n) =>

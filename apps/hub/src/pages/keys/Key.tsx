@@ -83,9 +83,15 @@ function Facts({ item, all }: { item: KeyRecord; all: KeyRecord[] }) {
           <Time at={made} />
         </dd>
         <dt>{words.keys.lastUsed}</dt>
-        <dd>{used === undefined ? words.never : <Time at={used} />}</dd>
+        <dd>
+          {used === undefined ? words.never : <Time at={used} />}
+          <span class="plain-list">
+            <Link href="/me/usage?by=key">{text.usage}</Link>
+            <Link href="/me/usage?show=audit">{text.acts}</Link>
+          </span>
+        </dd>
         <dt>{text.ends}</dt>
-        <dd>{ends === undefined ? words.keys.lives.never : <Clock at={ends} />}</dd>
+        <dd>{ends === undefined ? text.neverEnds : <Clock at={ends} />}</dd>
         <dt>{text.level}</dt>
         <dd>{text.levels[item.tool_level]}</dd>
         <dt>{text.models}</dt>

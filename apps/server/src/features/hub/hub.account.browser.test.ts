@@ -221,8 +221,11 @@ describe('account, alerts and keys in the hub', { skip: skipped }, () => {
     const [kept, gone] = [await made('Kept', first.key), await made('Gone', second.key)];
     await show(opened, '/keys');
     await row(opened, 'Kept').getByText(text.madeByRow('First')).waitFor();
+    // The key of the test may do everything.
+    await tab.getByText(words.keys.mayAll, { exact: true }).first().waitFor();
     await tab.getByRole('link', { name: /^First/ }).click();
     await tab.getByRole('heading', { name: text.children }).waitFor();
+    await tab.getByText(text.neverEnds, { exact: true }).waitFor();
     const head = tab.locator('.page-head');
     await choose(opened, text.edit, head);
     await tab.getByLabel(words.name, { exact: true }).fill('First of all');
