@@ -74,7 +74,7 @@ function placesOf({ stateDir, keyFile }: CommonOptions): Places {
 export async function install(options: InstallOptions): Promise<void> {
   const output = createOutput();
   const places = placesOf(options);
-  const { url, warnings } = loadConfig(options, undefined, 'optional');
+  const { url, warnings, childEnvironment } = loadConfig(options, undefined, 'optional');
   for (const warning of warnings) output.log(warning);
   if (options.code === undefined && !existsSync(places.keyFile)) {
     throw new CommandError(`give --code (from svc host invite), or put a key into ${places.keyFile}`);
@@ -100,7 +100,7 @@ export async function install(options: InstallOptions): Promise<void> {
   const run = runCommand(program, url, places, options, name);
   await place(places.unit, unitText(run, places));
   await start(places, run, output);
-  await offerCommand(program, url, places, output);
+  await offerCommand({ program, url, places, searched: childEnvironment['PATH'] ?? '' }, output);
   const { stateDir, keyFile } = options;
   const files = [
     ...(stateDir === undefined ? [] : ['--state-dir', places.stateDir]),
@@ -136,14 +136,20 @@ async function sayShell(
 
 /** Makes `svc` a command here, so that what pages and alerts say to type works as it stands. */
 async function offerCommand(
-  program: string | undefined,
-  url: string,
-  { wrapper, keyFile, stateDir }: Places,
+  {
+    program,
+    url,
+    places: { wrapper, keyFile, stateDir },
+    searched,
+  }: { program: string | undefined; url: string; places: Places; searched: string },
   output: ReturnType<typeof createOutput>,
 ): Promise<void> {
   const [start = '', ...first] = ownCommand(program);
   const wrapped = { program: program === undefined ? [start] : [start, ...first], url, keyFile, stateDir };
-  const { other, isOnPath } = await placeWrapper(wrapper, { ...wrapped, user: userName() }, process.env['PATH'] ?? '');
+  const placed = await placeWrapper(wrapper, { ...wrapped, user: userName() }, searched).catch((error: Error) => error);
+  // The daemon runs: what is only handy does not make the installation a failure.
+  if (placed instanceof Error) return output.log(placed.message);
+  const { other, isOnPath } = placed;
   const own = `--url ${shellWord(url)} --key-file ${shellWord(keyFile)} --state-dir ${shellWord(stateDir)}`;
   if (other !== undefined) output.log(`${other} is another svc: to approve a schedule give it ${own}`);
   else if (isOnPath) output.log('a schedule that asks for it is approved here with: svc host approve');

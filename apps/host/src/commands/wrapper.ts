@@ -21,7 +21,7 @@ export const shellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 /** A script that is `svc`: of what belongs to the host it knows url, key and state directory; the rest is the programs' own. */
-export function wrapperText({ program, url, keyFile, stateDir, user }: Wrapped): string {
+function wrapperText({ program, url, keyFile, stateDir, user }: Wrapped): string {
   const start = program.map(shellWord).join(' ');
   const key = shellWord(keyFile);
   const own = `--url ${shellWord(url)} --key-file ${key} --state-dir ${shellWord(stateDir)}`;

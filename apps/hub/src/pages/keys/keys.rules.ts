@@ -45,7 +45,7 @@ const areas = {
   ],
   account: ['keys', 'connections', 'usage', 'wallet', 'audit', 'accounts', 'system'],
 } as const satisfies Record<string, readonly string[]>;
-export type AreaName = keyof typeof areas;
+type AreaName = keyof typeof areas;
 /** In this order. */
 export const areaNames = Object.keys(areas) as AreaName[];
 
