@@ -75,7 +75,10 @@ describe('a create whose image is built first', () => {
     const destroyed: string[] = [];
     const node = createServer((request, response) => {
       request.resume();
-      if (request.method === 'PUT') return void answer(response);
+      if (request.method === 'PUT') {
+        answer(response);
+        return;
+      }
       if (request.method === 'DELETE') destroyed.push(request.url ?? '');
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ ...status, sandboxes: [] }));
     });
