@@ -85,7 +85,7 @@ function Facts({ run }: { run: RunRecord }) {
       <p class="facts">
         <RunState state={state} />
         {waits !== undefined && state === 'pending' && <span>{text.waits[waits]}</span>}
-        {code !== undefined && <span>{words.monitors.exitCode(code)}</span>}
+        {code !== undefined && !error?.includes(`exit code ${code}`) && <span>{words.monitors.exitCode(code)}</span>}
         {started !== undefined && finished !== undefined && (
           <span>{words.monitors.took(duration(Date.parse(finished) - Date.parse(started)))}</span>
         )}

@@ -1,7 +1,7 @@
 import type { Manifest } from '../../kernel/feature.ts';
 import { webhooksQuota } from './webhooks/webhooks.sql.ts';
 import { deleteMails } from './notifications.sql.ts';
-export { deepLink, notify, notifyMany, queueMail, reachesAnybody } from './notifications.notify.ts';
+export { deepLink, markRead, notify, notifyMany, queueMail, reachesAnybody } from './notifications.notify.ts';
 export { PrivateMails } from './notifications.mail.ts';
 export type { NewNotification } from './notifications.rules.ts';
 export type { NewMail } from './notifications.sql.ts';

@@ -7,6 +7,7 @@ import {
   hasRecipients,
   insertMail,
   insertNotifications,
+  markReadByKey,
   type NewMail,
   type NotificationRow,
 } from './notifications.sql.ts';
@@ -105,4 +106,15 @@ export async function reachesAnybody(
   // No mail gets to the address that an owner has without SVC_OWNER_EMAIL.
   const hasMail = config.mail !== undefined && !/@localhost$/i.test(email);
   return hasMail || hasRecipients(sql, account.id);
+}
+
+/** Marks what was told of under keys that begin with a text as read: what it asked for is done. */
+export async function markRead(
+  kernel: Pick<Kernel, 'feed' | 'config' | 'clock'>,
+  db: Db,
+  accountId: string,
+  keyPrefix: string,
+): Promise<void> {
+  const rows = await markReadByKey(db, kernel.clock, accountId, keyPrefix);
+  if (rows.length > 0) await recordChanges(kernel, db, 'updated', rows);
 }

@@ -174,6 +174,19 @@ export async function markNotification(
   return row;
 }
 
+/** Marks those of the account read whose key begins with a text; answers them. */
+export async function markReadByKey(
+  db: Db,
+  time: Time,
+  accountId: string,
+  keyPrefix: string,
+): Promise<NotificationRow[]> {
+  return db<NotificationRow[]>`
+    update notifications.notifications set read_at = ${nowOf(db, time)}
+    where account_id = ${accountId} and read_at is null and archived_at is null and starts_with(dedupe_key, ${keyPrefix})
+    returning ${columns(db)}`;
+}
+
 /** Marks all of the account's read; answers how many were not, and when that was. */
 export async function markAllRead(db: Db, time: Time, accountId: string): Promise<{ count: number; at: string }> {
   const rows = await db<{ read_at: string }[]>`

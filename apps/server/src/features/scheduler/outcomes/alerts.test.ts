@@ -30,6 +30,15 @@ describe('scheduler: what people are told', () => {
     assert.equal(notification.title, 'backup awaits approval');
     assert.equal(notification.url, `svc://schedule-runs/${run.id}`);
     assert.deepEqual(notification.data, { run_id: run.id, schedule_id: schedule.id, state: 'awaiting_approval' });
+    // Who decides it elsewhere has read it.
+    assert.equal(notification.read_at, undefined);
+    await t.call('POST', `/v1/schedule-runs/${run.id}/decision`, { decision: 'approve' });
+    assert.notEqual((await told())[0].read_at, undefined);
+  });
+
+  test('an exit code that a machine tells of in words is told once', async () => {
+    await end(await t.create(byHand), { ok: false, exit_code: 3, error: 'exit code 3' });
+    assert.equal((await told())[0].body, 'exit code 3');
   });
 
   test('a run nobody started within late_after_s: once, with a link to the run; 0 switches it off', async () => {

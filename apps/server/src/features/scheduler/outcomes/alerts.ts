@@ -3,7 +3,7 @@ import type { Kernel } from '../../../kernel/kernel.ts';
 import type { Db } from '../../../kernel/db/db.ts';
 import type { Instant } from '../../../kernel/db/instant.ts';
 import { findDevices } from '../../devices/index.ts';
-import { deepLink, notify } from '../../notifications/index.ts';
+import { deepLink, markRead, notify } from '../../notifications/index.ts';
 import type { ScheduleTerms } from '../../schedules/index.ts';
 import type { CreatedRun, RunRow } from '../scheduler.sql.ts';
 
@@ -42,6 +42,10 @@ export async function tellAwaitingApproval(kernel: Kernel, db: Db, run: CreatedR
   });
 }
 
+/** Somebody decided it: nobody else has to. */
+export const noteDecided = (kernel: Kernel, db: Db, run: Pick<RunRow, 'id' | 'account_id'>): Promise<void> =>
+  markRead(kernel, db, run.account_id, `schedule.approval:${run.id}:`);
+
 /** Nobody started a run within `late_after_s`. */
 export async function tellLate(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
   const body = `It was due at ${run.scheduled_for}. Check that a host for it is online and has approved its command.`;
@@ -75,7 +79,9 @@ const hashOf = ({ spec, spec_hash: hash }: RunRow): string =>
 /** A run failed for good; `cause` is the run that its failure is put down to, told once however many it takes along. */
 export async function tellFailed(kernel: Kernel, db: Db, run: RunRow, cause: string): Promise<void> {
   const exit = run.exit_code === null ? undefined : `exit code ${run.exit_code}`;
-  const body = [run.error, exit].filter((part) => part != null).join(', ') || 'The run failed.';
+  // A machine may say it in the same words.
+  const parts = run.error !== null && exit !== undefined && run.error.includes(exit) ? [run.error] : [run.error, exit];
+  const body = parts.filter((part) => part != null).join(', ') || 'The run failed.';
   const title = `${run.name} ${run.state === 'timed_out' ? 'timed out' : 'failed'}`;
   await tellOfRun(kernel, db, run, { type: 'schedule.failed', title, body, key: cause, severity: 'critical' });
 }
