@@ -13,7 +13,18 @@ export interface MenuItem {
 const leastMargin = 8;
 
 /** A button that opens a menu of acts (ARIA menu button pattern): arrows move, Escape closes, focus goes back. */
-export function Menu({ label, items, icon = 'more' }: { label: string; items: MenuItem[]; icon?: IconName }) {
+export function Menu({
+  label,
+  items,
+  icon = 'more',
+  hasWords = false,
+}: {
+  label: string;
+  items: MenuItem[];
+  icon?: IconName;
+  /** The label is seen, too. */
+  hasWords?: boolean;
+}) {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const [isOpen, setOpen] = useState(false);
@@ -52,7 +63,14 @@ export function Menu({ label, items, icon = 'more' }: { label: string; items: Me
         if (!box.current?.contains(event.relatedTarget as Node | null)) setOpen(false);
       }}
     >
-      <Button look="quiet" icon={icon} isIconOnly controls={id} expanded={isOpen} onPress={isOpen ? close : open}>
+      <Button
+        look={hasWords ? 'plain' : 'quiet'}
+        icon={icon}
+        isIconOnly={!hasWords}
+        controls={id}
+        expanded={isOpen}
+        onPress={isOpen ? close : open}
+      >
         {label}
       </Button>
       {isOpen && (

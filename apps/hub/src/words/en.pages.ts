@@ -13,6 +13,7 @@ export const pagesEn = {
     unavailable: (parts: string) => `Not known at the moment: ${parts}`,
     andMore: 'There may be more; the pages have all of it.',
     pauseAll: 'Pause all schedules',
+    showLog: 'Show the log',
     resumeAll: 'Resume all schedules',
     firstSteps: 'First steps',
     stepMonitor: 'Watch a job',

@@ -14,6 +14,7 @@ export const pagesRo: typeof pagesEn = {
     unavailable: (parts) => `Nu se știe deocamdată: ${parts}`,
     andMore: 'Pot fi mai multe; paginile le au pe toate.',
     pauseAll: 'Oprește toate programările',
+    showLog: 'Arată jurnalul',
     resumeAll: 'Reia toate programările',
     firstSteps: 'Primii pași',
     stepMonitor: 'Urmărește o sarcină',

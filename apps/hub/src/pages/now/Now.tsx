@@ -29,8 +29,10 @@ export function Now() {
       <Answered answer={answer} rows={6}>
         {(overview) => (
           <>
-            <Tiles overview={overview} />
+            {/* What needs a person comes first: on a phone the tiles fill the screen. */}
+            {isCalm(overview) && <Tiles overview={overview} />}
             <Attention overview={overview} />
+            {!isCalm(overview) && <Tiles overview={overview} />}
             <FirstSteps overview={overview} />
             <div class="columns">
               <Next overview={overview} />
@@ -45,6 +47,8 @@ export function Now() {
     </Page>
   );
 }
+
+const isCalm = ({ attention }: Overview): boolean => attention.length === 0;
 
 /** Stops every schedule for a while, or lets them go on. */
 function PauseMenu({ overview }: { overview: Overview }) {
@@ -68,6 +72,7 @@ function PauseMenu({ overview }: { overview: Overview }) {
     <Menu
       label={words.now.pauseAll}
       icon="pause"
+      hasWords
       items={[
         { label: text.pauseAllFor.hour, act: () => pause(new Date(Date.now() + hourMs)) },
         { label: text.pauseAllFor.day, act: () => pause(tomorrow()) },
@@ -217,6 +222,7 @@ function ItemCard({ item, hasMachine }: { item: Item; hasMachine: boolean }) {
           first={item.kind === 'run_stuck' ? 'plain' : 'primary'}
           stale={['overview', 'scheduler', 'heartbeats', 'notifications', 'schedules']}
         />
+        {item.kind === 'run_failed' && <ButtonLink to={item.href}>{words.now.showLog}</ButtonLink>}
       </div>
     </article>
   );

@@ -87,6 +87,9 @@ describe('what a person does in three taps', { skip: skipped }, () => {
         const taps = await begin();
         // The database told nobody of it: this does.
         await make('/v1/heartbeats', { name: 'Nudge', period_s: 3600 });
+        await tab.locator('.card').getByRole('link', { name: words.now.showLog, exact: true }).waitFor();
+        // It stands before the counts.
+        assert.equal(await tab.locator('.page > :is(.tiles, .section)').first().getAttribute('class'), 'section');
         await taps.on(tab.getByRole('heading').getByRole('link', { name: 'Approved', exact: true }));
         await taps.button(words.actions.rerun);
         await tab.getByText(words.actions.done.rerun, { exact: true }).waitFor();
