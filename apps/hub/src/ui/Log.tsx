@@ -9,6 +9,8 @@ const lineHeight = 20;
 /** Frames come faster than anybody reads: they are drawn together. */
 const drawEveryMs = 100;
 const nearEnd = 40;
+/** So many lines are drawn all, and wrap: what is longer is drawn where it is seen, for which each line has to be one line high. */
+const mostWrapped = 200;
 
 /** Reads a log; calls `onText` with what comes, and ends with it. */
 export type LogSource = (onText: (text: string) => void, signal: AbortSignal) => Promise<void>;
@@ -40,9 +42,11 @@ export function Log({ source, label }: { source: LogSource; label: string }) {
       clearTimeout(timer);
     };
   }, [source]);
+  const isShort = count <= mostWrapped;
   useEffect(() => {
     if (!isFollowing || count === 0) return;
-    virtual.scrollToIndex(count - 1, { align: 'end' });
+    if (isShort) box.current?.scrollTo({ top: box.current.scrollHeight });
+    else virtual.scrollToIndex(count - 1, { align: 'end' });
     setSeen(count);
   }, [count, isFollowing]);
   // All lines are looked through when something comes, and not with each step of scrolling.
@@ -52,7 +56,8 @@ export function Log({ source, label }: { source: LogSource; label: string }) {
     if (at === undefined) return;
     setHit((place + hits.length) % hits.length);
     setFollowing(false);
-    virtual.scrollToIndex(at, { align: 'center' });
+    if (isShort) box.current?.querySelectorAll('.log-line')[at]?.scrollIntoView({ block: 'nearest' });
+    else virtual.scrollToIndex(at, { align: 'center' });
   };
   const fresh = count - seen;
   return (
@@ -88,21 +93,7 @@ export function Log({ source, label }: { source: LogSource; label: string }) {
           else if (isFollowing && count > 0) setFollowing(false);
         }}
       >
-        <div class="log-lines" style={{ height: `${virtual.getTotalSize()}px` }}>
-          {virtual.getVirtualItems().map(({ index, start }) => (
-            <div
-              key={index}
-              class={hits[hit] === index ? 'log-line hit' : 'log-line'}
-              style={{ transform: `translateY(${start}px)` }}
-            >
-              {spansOf(lines.current.at(index)).map(({ text, look }, place) => (
-                <span class={look === '' ? undefined : look} key={place}>
-                  {text}
-                </span>
-              ))}
-            </div>
-          ))}
-        </div>
+        <LogRows lines={lines.current} count={count} virtual={virtual} hit={hits[hit]} />
       </div>
       {!isFollowing && fresh > 0 && (
         <div class="log-fresh">
@@ -112,6 +103,44 @@ export function Log({ source, label }: { source: LogSource; label: string }) {
         </div>
       )}
       <span id="after-log" tabIndex={-1} />
+    </div>
+  );
+}
+
+/** The lines that are drawn: all of a short log, as wide as the box; of a long one those in view. */
+function LogRows({
+  lines,
+  count,
+  virtual,
+  hit,
+}: {
+  lines: LogLines;
+  count: number;
+  virtual: ReturnType<typeof useBoxRows>['virtual'];
+  hit: number | undefined;
+}) {
+  const isShort = count <= mostWrapped;
+  const drawn = isShort
+    ? Array.from({ length: count }, (_, index) => ({ index, start: 0 }))
+    : virtual.getVirtualItems();
+  return (
+    <div
+      class={isShort ? 'log-lines wrapped' : 'log-lines'}
+      style={isShort ? {} : { height: `${virtual.getTotalSize()}px` }}
+    >
+      {drawn.map(({ index, start }) => (
+        <div
+          key={index}
+          class={hit === index ? 'log-line hit' : 'log-line'}
+          style={isShort ? {} : { transform: `translateY(${start}px)` }}
+        >
+          {spansOf(lines.at(index)).map(({ text, look }, place) => (
+            <span class={look === '' ? undefined : look} key={place}>
+              {text}
+            </span>
+          ))}
+        </div>
+      ))}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { api } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { useActs } from '../../ui/acts.tsx';
@@ -101,8 +101,11 @@ function Output({ id }: { id: string }) {
     },
     { ...(!isOver && { everyMs: lookEveryMs }), kept: false },
   );
+  // On a phone it begins below the screen, where nobody sees that something happens.
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => box.current?.scrollIntoView({ block: 'start' }), []);
   return (
-    <div class="stack">
+    <div class="stack" ref={box}>
       {data && (
         <p class="facts">
           <Status tone={data.state === 'done' && data.ok === false ? 'bad' : tones[data.state]}>

@@ -447,12 +447,24 @@ describe('the hub in a browser', { skip: skipped }, () => {
   test('on a phone nothing covers a page: the link past a log is unseen until it has the focus', async () => {
     await using opened = await open();
     const { tab, words, check } = opened;
+    const frames = [
+      ['log', { from: 0, text: `one line ${'that goes on and on '.repeat(10)}\n` }],
+      ['end', { state: 'failed', bytes: 209 }],
+    ].map(([event, data]) => `event: ${event as string}\ndata: ${JSON.stringify(data)}\n\n`);
+    await tab.route(/\/log\?/, (route) => route.fulfill({ contentType: 'text/event-stream', body: frames.join('') }));
     await tab.goto(`${origin}/hub/schedule-runs/${await failedRun(opened, 'Covered')}`);
     const skip = tab.getByRole('link', { name: words.runs.skipLog });
     const width = async () => (await skip.boundingBox())?.width ?? 0;
     assert.ok((await width()) <= 1);
     await skip.focus();
     assert.ok((await width()) > 44);
+    // A short log wraps, and its box is as high as its lines are.
+    const box = tab.locator('.log-box');
+    await tab.getByText('one line').waitFor();
+    const over = () => box.evaluate((element: any) => element.scrollWidth - element.clientWidth);
+    assert.equal(await over(), 0);
+    assert.ok(((await box.boundingBox())?.height ?? 0) < 200);
+    await checkLooks(tab, 'run.failed');
     check();
   });
 
