@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { cronWords } from '../src/pages/schedules/cron.rules.ts';
 import { duration, relativeTime, size } from '../src/ui/time.rules.ts';
+import { en } from '../src/words/en.ts';
+import { ro } from '../src/words/ro.ts';
 
 test('an instant is told relative to now in the largest unit that fits, in both languages', () => {
   const at = Date.UTC(2026, 10, 27, 12);
@@ -31,4 +34,14 @@ test('spans and sizes have two units at most', () => {
     '150 KiB',
     '5.0 GiB',
   ]);
+});
+
+test('the commonest cron expressions are told in words, the others as they are', () => {
+  const { times } = en.schedules;
+  const told = (expr: string): string => cronWords(expr, times, 'en');
+  assert.equal(told('0 3 * * *'), 'every day at 3:00');
+  assert.equal(told('30 9 * * 1-5'), 'weekdays at 9:30');
+  assert.equal(told('0 9 * * 7'), told('0 9 * * 0'));
+  assert.equal(cronWords('0 9 * * 1', ro.schedules.times, 'ro'), 'în fiecare luni la 9:00');
+  assert.equal(told('*/15 * * * *'), '*/15 * * * *');
 });

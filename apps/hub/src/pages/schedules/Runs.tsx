@@ -55,7 +55,7 @@ export function RunList({ query }: { query: { state?: string; schedule_id?: stri
       answer={answer}
       label={words.runs.title}
       row={(run) => <RunRow run={run} />}
-      empty={<Empty>{words.runs.empty}</Empty>}
+      empty={<Empty>{query.state === undefined ? words.runs.empty : words.runs.emptyFiltered}</Empty>}
     />
   );
 }

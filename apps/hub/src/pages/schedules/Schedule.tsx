@@ -11,7 +11,7 @@ import { Page, Section } from '../../ui/Page.tsx';
 import { Answered } from '../../ui/State.tsx';
 import { duration } from '../../ui/time.rules.ts';
 import { Clock } from '../../ui/Time.tsx';
-import { useWords } from '../../words/words.tsx';
+import { useLocale, useWords, useZone } from '../../words/words.tsx';
 import { isPromised, OnOff, PausedNote, usePause } from './Paused.tsx';
 import { RunList } from './Runs.tsx';
 import { type ScheduleRecord, triggerWords, workOf } from './schedules.ts';
@@ -43,6 +43,9 @@ function Facts({ schedule }: { schedule: ScheduleRecord }) {
   const words = useWords();
   const text = words.schedules;
   const pause = usePause();
+  const { locale } = useLocale();
+  const zone = useZone();
+  const approval = schedule.policy?.approval;
   const { enabled, kind, spec, trigger, target, description } = schedule;
   const upcoming = schedule.upcoming.filter((at) => isPromised(at, pause));
   const every = trigger.type === 'interval' ? duration(trigger.every_s * 1_000) : '';
@@ -52,8 +55,9 @@ function Facts({ schedule }: { schedule: ScheduleRecord }) {
       <p class="facts">
         <OnOff isOn={enabled} pause={pause} />
         <span>
-          {text.kinds[kind]} · {triggerWords(schedule, words, every)} · {text.targets[target.type]}
+          {text.kinds[kind]} · {triggerWords(schedule, words, every, { locale, zone })} · {text.targets[target.type]}
           {target.type === 'tags' && ` ${target.tags.join(', ')}`}
+          {(approval === 'always' || approval === 'outside_hours') && ` · ${text.asks[approval]}`}
         </span>
       </p>
       {description !== undefined && <p>{description}</p>}

@@ -11,7 +11,7 @@ import { SearchBox } from '../../ui/SearchBox.tsx';
 import { Empty } from '../../ui/State.tsx';
 import { duration } from '../../ui/time.rules.ts';
 import { Clock } from '../../ui/Time.tsx';
-import { useWords } from '../../words/words.tsx';
+import { useLocale, useWords, useZone } from '../../words/words.tsx';
 import { isPromised, OnOff, type Pause, PausedNote, usePause } from './Paused.tsx';
 import { type ScheduleRecord, triggerWords, workOf } from './schedules.ts';
 
@@ -65,7 +65,7 @@ export function Schedules() {
         answer={answer}
         label={text.title}
         row={(schedule) => <ScheduleRow schedule={schedule} pause={pause} />}
-        empty={<Empty>{text.empty}</Empty>}
+        empty={<Empty>{wanted.q === '' && wanted.enabled === '' ? text.empty : text.emptyFiltered}</Empty>}
       />
       <div class="foot">
         <CurlButton path="/v1/schedules" />
@@ -76,6 +76,8 @@ export function Schedules() {
 
 function ScheduleRow({ schedule, pause }: { schedule: ScheduleRecord; pause: Pause }) {
   const words = useWords();
+  const { locale } = useLocale();
+  const zone = useZone();
   const { id, name, enabled, spec, next_run_at: next, trigger } = schedule;
   const every = trigger.type === 'interval' ? duration(trigger.every_s * 1_000) : '';
   return (
@@ -85,7 +87,7 @@ function ScheduleRow({ schedule, pause }: { schedule: ScheduleRecord; pause: Pau
         <span class="row-main">
           <span class="row-title">{name}</span>
           <span class="row-detail">
-            {triggerWords(schedule, words, every)} · <code>{workOf(spec).slice(0, 200)}</code>
+            {triggerWords(schedule, words, every, { locale, zone })} · <code>{workOf(spec).slice(0, 200)}</code>
           </span>
         </span>
         {next !== undefined && isPromised(next, pause) && <Clock at={next} />}

@@ -1,5 +1,6 @@
 import { api } from '../../api/client.ts';
 import type { Words } from '../../words/words.tsx';
+import { cronWords } from './cron.rules.ts';
 
 /** A schedule of the API. */
 export type ScheduleRecord = Awaited<ReturnType<typeof api.schedules.get>>;
@@ -17,9 +18,21 @@ export function workOf(spec: Record<string, unknown> | undefined): string {
   return '';
 }
 
-/** When it runs, in words. */
-export function triggerWords({ trigger }: Pick<ScheduleRecord, 'trigger'>, words: Words, every: string): string {
-  if (trigger.type === 'cron') return trigger.expr;
+/** Of a cron expression that names no zone. */
+const defaultZone = 'Europe/Bucharest';
+
+/** When it runs, in words; with its zone, where that is not the person's. */
+export function triggerWords(
+  { trigger }: Pick<ScheduleRecord, 'trigger'>,
+  words: Words,
+  every: string,
+  { locale, zone }: { locale: string; zone: string },
+): string {
+  if (trigger.type === 'cron') {
+    const { expr, tz = defaultZone } = trigger;
+    const text = cronWords(expr, words.schedules.times, locale);
+    return tz === zone ? text : `${text} ${tz}`;
+  }
   if (trigger.type === 'interval') return words.monitors.every(every);
   return words.schedules.triggers[trigger.type];
 }
