@@ -132,11 +132,13 @@ export const runsEn = {
     },
     nameHint: 'By default its hostname',
     allowShell: 'Allow commands without asking there',
-    allowShellHint: 'Else each command needs a y at the machine.',
+    allowShellHint: 'Without this somebody at the machine answers y to each command.',
     makeLine: 'Make the line',
     pasteLine: 'Paste this into a terminal of the machine. It needs Node.js 20 or later, works once, and ends',
     loopback: (url: string) =>
-      `${url} is this machine alone. For another one, set SVC_BASE_URL to an address that it reaches.`,
+      `The line works only on the computer that svc runs on: svc knows no address of its own but ${url}. For any other machine, whoever runs svc sets SVC_BASE_URL to an address that the machine reaches.`,
+    waitsForIt: 'Waiting for the machine…',
+    came: (name: string) => `${name} is here.`,
     showQr: 'As a QR code',
   },
 };

@@ -136,10 +136,13 @@ export const runsRo: typeof runsEn = {
     },
     nameHint: 'Implicit numele ei de gazdă',
     allowShell: 'Permite comenzi fără întrebare acolo',
-    allowShellHint: 'Altfel fiecare comandă are nevoie de un y la mașină.',
+    allowShellHint: 'Altfel cineva de la mașină răspunde cu y la fiecare comandă.',
     makeLine: 'Fă linia',
     pasteLine: 'Lipește asta într-un terminal al mașinii. Cere Node.js 20 sau mai nou, merge o singură dată și expiră',
-    loopback: (url) => `${url} este doar această mașină. Pentru alta, setează SVC_BASE_URL la o adresă la care ajunge.`,
+    loopback: (url) =>
+      `Linia merge doar pe calculatorul pe care rulează svc: svc nu își cunoaște altă adresă decât ${url}. Pentru orice altă mașină, cine administrează svc setează SVC_BASE_URL la o adresă la care mașina ajunge.`,
+    waitsForIt: 'Se așteaptă mașina…',
+    came: (name) => `${name} este aici.`,
     showQr: 'Ca un cod QR',
   },
 };

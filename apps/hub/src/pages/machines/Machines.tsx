@@ -23,7 +23,7 @@ export function Machines() {
   const words = useWords();
   const text = words.machines;
   const [params, setParams] = useSearchParams();
-  const [isInviting, setInviting] = useState(false);
+  const [isInviting, setInviting] = useState(params.has('invite'));
   const wanted = { q: params.get('q') ?? '', online: params.get('online') ?? '' };
   const answer = useRows<MachineRecord & { id: string }>(['machines', 'list', wanted], async (cursor) => {
     const query = {
@@ -37,6 +37,11 @@ export function Machines() {
   });
   const set = (next: typeof wanted): void =>
     setParams(Object.fromEntries(Object.entries(next).filter(([, value]) => value !== '')), { replace: true });
+  const close = (): void => {
+    setInviting(false);
+    // A reload does not open it again.
+    if (params.has('invite')) set(wanted);
+  };
   const invite = (
     <Button look="primary" icon="add" onPress={() => setInviting(true)}>
       {text.invite}
@@ -66,7 +71,7 @@ export function Machines() {
       <div class="foot">
         <CurlButton path="/v1/machines" />
       </div>
-      {isInviting && <Invite onClose={() => setInviting(false)} />}
+      {isInviting && <Invite onClose={close} />}
     </Page>
   );
 }

@@ -34,7 +34,7 @@ export function FirstSteps({ overview: { counts } }: { overview: Overview }) {
               <h3>{text.stepMachine}</h3>
               <p class="hint">{text.stepMachineText}</p>
             </div>
-            <ButtonLink to="/machines">{words.machines.invite}</ButtonLink>
+            <ButtonLink to="/machines?invite=1">{words.machines.invite}</ButtonLink>
           </li>
         )}
         {canBeTold() && (
