@@ -36,6 +36,10 @@ export const workEn = {
     operator: 'Operator',
     suspended: 'Suspended',
     active: 'Active',
+    notSignedIn: 'Not signed in',
+    nowhereSignedIn: 'did not open the link yet, or signed out everywhere',
+    loopback: (url: string) =>
+      `This link opens only on the computer that svc runs on: svc knows no address of its own but ${url}. For anybody else set SVC_BASE_URL to an address that they reach.`,
     lastSeen: 'last seen',
     suspend: 'Suspend',
     suspendText: (email: string) => `They are signed out and their keys stop. Type ${email} to go on.`,

@@ -37,6 +37,10 @@ export const workRo: typeof workEn = {
     operator: 'Operator',
     suspended: 'Suspendat',
     active: 'Activ',
+    notSignedIn: 'Neconectat',
+    nowhereSignedIn: 'nu a deschis încă legătura sau s-a deconectat peste tot',
+    loopback: (url) =>
+      `Legătura se deschide doar pe calculatorul pe care rulează svc: svc nu își cunoaște altă adresă decât ${url}. Pentru oricine altcineva setează SVC_BASE_URL la o adresă la care ajunge.`,
     lastSeen: 'văzut ultima oară',
     suspend: 'Suspendă',
     suspendText: (email) => `Este deconectat și cheile lui se opresc. Scrie ${email} pentru a continua.`,

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { api, apiUrl } from '../../api/client.ts';
 import { useActs } from '../../ui/acts.tsx';
+import { isLoopback } from '../../api/loopback.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { Button, ButtonLink } from '../../ui/Button.tsx';
 import { CopyText } from '../../ui/Copy.tsx';
@@ -14,7 +15,6 @@ import { installLine } from './machines.rules.ts';
 
 type Invitation = Awaited<ReturnType<typeof api.hosts.invite>>;
 const askMs = 5_000;
-const loopback = /^https?:\/\/(?:localhost|127\.|\[::1\])/;
 
 /** The machines that are here now. */
 const readHere = async () => (await api.machines.list({ query: { limit: 100, online: 'true' } })).machines;
@@ -82,7 +82,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
           <p>
             {text.pasteLine} <Time at={made.expires_at} />
           </p>
-          {loopback.test(apiUrl) && <p class="box note">{text.loopback(apiUrl)}</p>}
+          {isLoopback(apiUrl) && <p class="box note">{text.loopback(apiUrl)}</p>}
           <CopyText text={installLine(apiUrl, made) + (allowsShell ? ' --allow-shell' : '')} />
           <details>
             <summary>{text.showQr}</summary>

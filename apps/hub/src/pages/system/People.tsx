@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { api } from '../../api/client.ts';
 import { fieldProblems } from '../../api/errors.ts';
+import { isLoopback } from '../../api/loopback.ts';
 import { useMe } from '../../api/me.ts';
 import { useRows } from '../../api/queries.ts';
 import { useActs } from '../../ui/acts.tsx';
@@ -51,8 +52,7 @@ export function People() {
 }
 
 function PersonRow({ person }: { person: Person }) {
-  const words = useWords();
-  const text = words.system;
+  const text = useWords().system;
   const { data: me } = useMe();
   const { id, email, name, operator, suspended, last_seen_at: seen } = person;
   return (
@@ -61,11 +61,19 @@ function PersonRow({ person }: { person: Person }) {
         <span class="row-title">{name === '' ? email : name}</span>
         <span class="row-detail">
           {name !== '' && `${email} · `}
-          {text.lastSeen} {seen === undefined ? words.never : <Time at={seen} />}
+          {seen === undefined ? (
+            text.nowhereSignedIn
+          ) : (
+            <>
+              {text.lastSeen} <Time at={seen} />
+            </>
+          )}
         </span>
       </span>
       {operator && <span class="tag">{text.operator}</span>}
-      <Status tone={suspended ? 'bad' : 'good'}>{suspended ? text.suspended : text.active}</Status>
+      <Status tone={suspended ? 'bad' : seen === undefined ? 'rest' : 'good'}>
+        {suspended ? text.suspended : seen === undefined ? text.notSignedIn : text.active}
+      </Status>
       {me?.account.id !== id && <PersonActs person={person} />}
     </div>
   );
@@ -129,6 +137,7 @@ const LinkOnce = ({ url }: { url: string }) => {
   return (
     <div class="stack">
       <p>{text.linkOnce}</p>
+      {isLoopback(url) && <p class="box note">{text.loopback(new URL(url).origin)}</p>}
       <CopyText text={url} />
     </div>
   );

@@ -190,6 +190,9 @@ describe('what a person does in three taps', { skip: skipped }, () => {
         await taps.on(tab.getByRole('dialog').getByRole('button', { name: words.create, exact: true }));
         await tab.getByText(words.system.linkOnce, { exact: true }).waitFor();
         assert.ok(taps.count <= 3);
+        await tab.getByText(words.system.loopback(hub.origin), { exact: true }).waitFor();
+        const invited = tab.locator('main .row', { hasText: `${locale}-${size}@example.test` });
+        await invited.getByText(words.system.notSignedIn, { exact: true }).waitFor();
       });
     });
 });
