@@ -5,8 +5,10 @@ export const settingsEn = {
   ways: {
     lead: 'Every alert comes to the inbox. Here you say what goes further, and where.',
     rules: 'Rules',
-    rulesHint: 'The first rule that names an alert decides. Without one it goes every way.',
-    noRules: 'No rule: everything goes every way.',
+    rulesHint: 'The first rule that names an alert decides. Without one it goes every way that is set up.',
+    noRules: 'No rule: everything goes every way that is set up.',
+    noWay: 'No device and no webhook is told. Alerts stay in this inbox, unless this installation sends mail.',
+    noWayAtAll: 'No way is set up, and this installation sends no mail: alerts stay in this inbox.',
     addRule: 'Add a rule',
     editRule: 'Edit the rule',
     type: 'Which alerts',

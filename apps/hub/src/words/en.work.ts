@@ -5,6 +5,25 @@ export const workEn = {
   system: {
     title: 'System',
     allWell: 'The installation is well.',
+    restWell: 'All that is set up works.',
+    notSetUp: 'Not set up',
+    missing: {
+      mail: {
+        title: 'Mail',
+        text: 'No alert, no invitation and no sign-in code goes by mail.',
+        fix: 'Set SVC_SMTP_URL and SVC_MAIL_FROM (docs/settings.md), and start svc again.',
+      },
+      https: {
+        title: 'https',
+        text: 'Push and passkeys work only on the computer that svc runs on.',
+        fix: 'Put https in front (Caddy, Tailscale) and set SVC_BASE_URL to that address.',
+      },
+      providers: {
+        title: 'Model providers',
+        text: 'No model answers: chats, summaries and verdicts do not work.',
+        fix: 'Add one with: ./svc providers add (docs/providers.md)',
+      },
+    },
     checks: 'Checks',
     good: 'Good',
     bad: 'Broken',

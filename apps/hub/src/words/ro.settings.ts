@@ -6,8 +6,11 @@ export const settingsRo: typeof settingsEn = {
   ways: {
     lead: 'Orice alertă ajunge în listă. Aici spui ce merge mai departe și unde.',
     rules: 'Reguli',
-    rulesHint: 'Decide prima regulă care numește alerta. Fără una, merge pe toate căile.',
-    noRules: 'Nicio regulă: totul merge pe toate căile.',
+    rulesHint: 'Decide prima regulă care numește alerta. Fără una, merge pe toate căile configurate.',
+    noRules: 'Nicio regulă: totul merge pe toate căile configurate.',
+    noWay:
+      'Niciun dispozitiv și niciun webhook nu este anunțat. Alertele rămân în listă, dacă instalarea nu trimite e-mailuri.',
+    noWayAtAll: 'Nicio cale nu este configurată, iar instalarea nu trimite e-mailuri: alertele rămân în listă.',
     addRule: 'Adaugă o regulă',
     editRule: 'Modifică regula',
     type: 'Care alerte',

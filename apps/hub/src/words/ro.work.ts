@@ -6,6 +6,25 @@ export const workRo: typeof workEn = {
   system: {
     title: 'Sistem',
     allWell: 'Instalarea este în regulă.',
+    restWell: 'Tot ce este configurat funcționează.',
+    notSetUp: 'Neconfigurat',
+    missing: {
+      mail: {
+        title: 'E-mail',
+        text: 'Nicio alertă, nicio invitație și niciun cod de conectare nu merge prin e-mail.',
+        fix: 'Setează SVC_SMTP_URL și SVC_MAIL_FROM (docs/settings.md) și repornește svc.',
+      },
+      https: {
+        title: 'https',
+        text: 'Notificările și cheile de acces merg doar pe calculatorul pe care rulează svc.',
+        fix: 'Pune https în față (Caddy, Tailscale) și setează SVC_BASE_URL la acea adresă.',
+      },
+      providers: {
+        title: 'Furnizori de modele',
+        text: 'Niciun model nu răspunde: discuțiile, rezumatele și verdictele nu funcționează.',
+        fix: 'Adaugă unul cu: ./svc providers add (docs/providers.md)',
+      },
+    },
     checks: 'Verificări',
     good: 'Bun',
     bad: 'Defect',

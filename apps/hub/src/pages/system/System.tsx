@@ -24,7 +24,7 @@ export function System() {
       <Answered answer={answer}>
         {(found) => (
           <>
-            <Checks checks={found.checks} />
+            <Checks checks={found.checks} missing={missingOf(found)} />
             <Facts found={found} />
             <Nodes nodes={found.sandbox_nodes} />
             <Providers providers={found.providers} />
@@ -39,20 +39,41 @@ export function System() {
   );
 }
 
-/** What is broken with its mend stands in sight; what is well is folded away. */
-function Checks({ checks }: { checks: Installation['checks'] }) {
+type Missing = 'mail' | 'https' | 'providers';
+/** What nobody set up: nothing of it is broken, and each keeps something from people. */
+const missingOf = ({ mail, https, providers }: Installation): Missing[] => [
+  ...(mail.configured ? [] : (['mail'] as const)),
+  ...(https ? [] : (['https'] as const)),
+  ...(providers.length > 0 ? [] : (['providers'] as const)),
+];
+
+/** What is broken or not set up stands in sight with its mend; what is well is folded away. */
+function Checks({ checks, missing }: { checks: Installation['checks']; missing: Missing[] }) {
   const text = useWords().system;
   const bad = checks.filter(({ ok }) => !ok);
   const good = checks.filter(({ ok }) => ok);
   return (
     <Section title={text.checks}>
-      {bad.length === 0 ? (
+      {bad.length > 0 && <CheckList checks={bad} />}
+      {missing.length > 0 && (
+        <ul class="rows">
+          {missing.map((name) => (
+            <li key={name} class="row padded">
+              <Status tone="warn">{text.notSetUp}</Status>
+              <span class="row-main">
+                <span class="row-title">{text.missing[name].title}</span>
+                <span class="row-detail">{text.missing[name].text}</span>
+              </span>
+              <p class="check-fix">{text.missing[name].fix}</p>
+            </li>
+          ))}
+        </ul>
+      )}
+      {bad.length === 0 && (
         <p class="well">
           <Icon name="check" />
-          {text.allWell}
+          {missing.length === 0 ? text.allWell : text.restWell}
         </p>
-      ) : (
-        <CheckList checks={bad} />
       )}
       {good.length > 0 && (
         <details>

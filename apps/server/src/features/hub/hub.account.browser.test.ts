@@ -43,6 +43,7 @@ describe('account, alerts and keys in the hub', { skip: skipped }, () => {
     const text = words.ways;
     await show(opened, '/notifications');
     await tab.getByRole('link', { name: words.alerts.settings }).click();
+    await tab.getByText(text.noWay, { exact: true }).waitFor();
     await button(opened, text.addRule).click();
     await tab.getByLabel(text.type).fill('No such type');
     await button(opened, words.save).click();

@@ -185,6 +185,8 @@ describe('what a person does in three taps', { skip: skipped }, () => {
         await taps.page(words.nav.system);
         await tab.getByRole('heading', { name: words.system.checks, exact: true }).waitFor();
         assert.equal(taps.count, 1);
+        await tab.getByText(words.system.missing.mail.fix, { exact: true }).waitFor();
+        assert.equal(await tab.getByText(words.system.allWell, { exact: true }).count(), 0);
         await taps.button(words.system.invite);
         await tab.getByLabel(words.email, { exact: true }).fill(`${locale}-${size}@example.test`);
         await taps.on(tab.getByRole('dialog').getByRole('button', { name: words.create, exact: true }));
