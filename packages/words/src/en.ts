@@ -100,8 +100,11 @@ export const en = {
   },
   codes: {
     title: 'Your recovery codes',
-    text: 'If you lose your passkey or password, one of these codes lets you back in. Each counts once. Former codes count no more.',
-    once: 'They are shown only now. Print them, or keep them in a password manager.',
+    text: 'If you lose your passkey or password, one of these codes lets you back in. Each counts once. If you make new ones later, these stop working.',
+    once: 'They are shown only now. Keep them where you reach them without this device, such as a password manager.',
+    copy: 'Copy',
+    copied: 'Copied',
+    download: 'Download',
     next: 'I have kept them, continue',
   },
   recover: {

@@ -108,8 +108,11 @@ export const ro: Words = {
   },
   codes: {
     title: 'Codurile de recuperare',
-    text: 'Dacă pierzi cheia de acces sau parola, unul dintre aceste coduri te lasă să intri. Fiecare se folosește o dată. Cele vechi nu mai sunt valabile.',
-    once: 'Se afișează numai acum. Tipărește-le sau păstrează-le într-un manager de parole.',
+    text: 'Dacă pierzi cheia de acces sau parola, unul dintre aceste coduri te lasă să intri. Fiecare se folosește o dată. Dacă faci altele mai târziu, acestea nu mai sunt valabile.',
+    once: 'Se afișează numai acum. Păstrează-le unde ajungi și fără acest dispozitiv, de exemplu într-un manager de parole.',
+    copy: 'Copiază',
+    copied: 'Copiate',
+    download: 'Descarcă',
     next: 'Le-am păstrat, continuă',
   },
   recover: {

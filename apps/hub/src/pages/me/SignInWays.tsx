@@ -183,6 +183,13 @@ function CodesDialog({ onClose }: { onClose: () => void }) {
           </ol>
           <div class="pair">
             <CopyButton text={codes.join('\n')} />
+            <a
+              class="button plain"
+              download="svc-recovery-codes.txt"
+              href={`data:text/plain;charset=utf-8,${encodeURIComponent(`${codes.join('\n')}\n`)}`}
+            >
+              {words.sandboxes.download}
+            </a>
             <Button onPress={() => print()}>{text.print}</Button>
           </div>
         </div>

@@ -149,6 +149,10 @@ describe('signing in with a browser', { skip: chromiumPath === '' && 'no chromiu
     await tab.getByRole('heading', { name: codes.title, exact: true }).waitFor();
     const shown = await tab.locator('ol.codes code').allTextContents();
     assert.equal(new Set(shown).size, 10);
+    const coming = tab.waitForEvent('download');
+    await tab.getByRole('link', { name: codes.download, exact: true }).click();
+    const file = await (await (await coming).createReadStream()).toArray();
+    assert.equal(Buffer.concat(file).toString(), `${shown.join('\n')}\n`);
     await tab.getByRole('link', { name: codes.next, exact: true }).click();
     return shown;
   };

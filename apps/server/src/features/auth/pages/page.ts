@@ -164,6 +164,10 @@ export const passkeyButton = (text: string, problem: string, kind: string): Mark
   html`<button type="button" class="${kind}" data-passkey-button hidden>${text}</button>
 <p class="problem box" role="alert" data-passkey-problem hidden>${problem}</p>`;
 
+/** A button that the script shows and that copies a text, and then says so. */
+export const copyButton = (text: string, done: string, value: string): Markup =>
+  html`<button type="button" class="plain" data-copy="${exactly(value)}" data-done="${done}" hidden>${text}</button>`;
+
 /** The sentence that names the address where passkeys work. */
 export const elsewhere = (text: string, at: string): Markup =>
   html`<p class="hint">${text}<br><a href="${address(at)}">${new URL(at).host}</a></p>`;

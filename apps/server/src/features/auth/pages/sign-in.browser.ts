@@ -1,6 +1,6 @@
 /**
- * The one script of the pages, served with its types stripped. Pages work without it: it adds passkeys and posts the token
- * that a link carries in its fragment. It imports nothing, and takes what it does from `data-` attributes.
+ * The one script of the pages, served with its types stripped. Pages work without it: it adds passkeys, copies what is shown
+ * once, and posts the token that a link carries in its fragment. It imports nothing, and takes what it does from `data-` attributes.
  */
 
 /** What it uses of a browser: the repository is checked without the types of the DOM, which differ from those of Node.js. */
@@ -8,6 +8,7 @@ interface Element {
   hidden: boolean;
   disabled: boolean;
   value: string;
+  textContent: string | null;
   dataset: Record<string, string | undefined>;
   querySelector(selector: string): Element | null;
   querySelectorAll(selector: string): Iterable<Element>;
@@ -52,7 +53,10 @@ interface Passkeys {
 declare const document: Element;
 declare const location: { hash: string; pathname: string; search: string };
 declare const history: { replaceState(state: null, unused: string, url: string): void };
-const browser = globalThis as unknown as { PublicKeyCredential?: Passkeys; navigator: { credentials?: Credentials } };
+const browser = globalThis as unknown as {
+  PublicKeyCredential?: Passkeys;
+  navigator: { credentials?: Credentials; clipboard?: { writeText(text: string): Promise<void> } };
+};
 
 const toBytes = (text: string | ArrayBuffer): ArrayBuffer =>
   typeof text === 'string'
@@ -171,6 +175,25 @@ function postFragment(form: Element): void {
   form.submit();
 }
 
+/** Shows a button that copies, where the page may: the clipboard needs https or this machine. */
+function offerCopy(button: Element): void {
+  const { clipboard } = browser.navigator;
+  const { copy = '', done = '' } = button.dataset;
+  if (!clipboard) return;
+  button.hidden = false;
+  button.addEventListener('click', () => {
+    clipboard.writeText(copy).then(
+      () => {
+        button.textContent = done;
+      },
+      () => {
+        button.hidden = true;
+      },
+    );
+  });
+}
+
+for (const button of document.querySelectorAll('[data-copy]')) offerCopy(button);
 for (const form of document.querySelectorAll('form')) {
   const { passkeyGet, passkeyCreate, fragment } = form.dataset;
   if (passkeyGet !== undefined) offerPasskeys(form, passkeyGet, false);

@@ -3,6 +3,7 @@ import {
   alert,
   button,
   checkbox,
+  copyButton,
   divider,
   elsewhere,
   field,
@@ -154,9 +155,14 @@ export function codesPage(
   const { codes: texts } = textsOf(page);
   return render(page, {
     title: texts.title,
+    script: true,
     lead: texts.text,
     body: html`<ol class="codes">
 ${codes.map((code) => html`<li><code>${exactly(code)}</code></li>\n`)}</ol>
+<div class="pair">
+${copyButton(texts.copy, texts.copied, codes.join('\n'))}
+<a class="button plain" download="svc-recovery-codes.txt" href="data:text/plain;charset=utf-8,${encodeURIComponent(`${codes.join('\n')}\n`)}">${texts.download}</a>
+</div>
 <p class="warning box">${texts.once}</p>
 ${linkButton(texts.next, nextHref)}`,
   });
