@@ -51,11 +51,15 @@ function Language({
 }) {
   const [spoken, setSpoken] = useState(first);
   const { data: me } = useMe();
-  const wanted = me?.account.locale ?? first.locale;
+  const chosen = me?.account.locale;
+  const wanted = chosen ?? first.locale;
+  const isKnown = me !== undefined;
+  useEffect(() => {
+    if (isKnown) keepLocale(chosen);
+  }, [isKnown, chosen]);
   useEffect(() => {
     document.documentElement.lang = spoken.locale;
     if (wanted === spoken.locale) return;
-    keepLocale(wanted);
     void loadWords(wanted).then((words) => setSpoken({ locale: wanted, words }));
   }, [wanted, spoken]);
   const value = useMemo(() => ({ ...spoken, tz: me?.account.tz }), [spoken, me?.account.tz]);

@@ -3,7 +3,7 @@ import { createQueries, restore } from './api/queries.ts';
 import { accountHere, Store } from './api/store.ts';
 import { App } from './app.tsx';
 import { showHiddenMarks } from './ui/marks.ts';
-import { applyTheme, themeHere } from './ui/theme.ts';
+import { chooseTheme, themeHere } from './ui/theme.ts';
 import { startWorker } from './worker.ts';
 import { firstLocale, loadWords } from './words/words.tsx';
 import './style/tokens.css';
@@ -13,7 +13,7 @@ import './style/work.css';
 import './style/transcripts.css';
 
 showHiddenMarks();
-applyTheme(themeHere());
+chooseTheme(themeHere());
 const store = new Store();
 const client = createQueries(store);
 const locale = firstLocale();

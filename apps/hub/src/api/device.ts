@@ -15,3 +15,14 @@ export function keepHere(name: string, value: string): void {
     // It counts until the page is left.
   }
 }
+
+const cookieSeconds = 31_536_000;
+/**
+ * Tells the sign-in pages, which see nothing of the storage, what this device keeps under a name: a plain word of ours, or
+ * nothing to forget it.
+ */
+export function tellSignIn(name: string, value: string): void {
+  const age = value === '' ? 0 : cookieSeconds;
+  const secure = location.protocol === 'https:' ? '; Secure' : '';
+  document.cookie = `${name}=${value}; Path=/; Max-Age=${age}; SameSite=Lax${secure}`;
+}

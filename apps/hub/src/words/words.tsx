@@ -1,4 +1,4 @@
-import { keepHere, keptHere } from '../api/device.ts';
+import { keepHere, keptHere, tellSignIn } from '../api/device.ts';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { en, type Words } from './en.ts';
@@ -33,5 +33,8 @@ export function firstLocale(): Locale {
   if (kept === 'en' || kept === 'ro') return kept;
   return navigator.languages.some((name) => name.toLowerCase().startsWith('ro')) ? 'ro' : 'en';
 }
-/** Remembers the language on this device. */
-export const keepLocale = (locale: Locale): void => keepHere(localeName, locale);
+/** Remembers the language on this device, for the sign-in pages too; undefined: it is the browser's. */
+export function keepLocale(locale: Locale | undefined): void {
+  keepHere(localeName, locale ?? '');
+  tellSignIn('svc_locale', locale ?? '');
+}

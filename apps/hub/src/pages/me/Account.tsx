@@ -11,8 +11,8 @@ import { DeleteDialog } from '../../ui/DeleteDialog.tsx';
 import { SelectField, TextField } from '../../ui/Field.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
 import { Answered } from '../../ui/State.tsx';
-import { applyTheme, themeHere, type Theme } from '../../ui/theme.ts';
-import { useWords } from '../../words/words.tsx';
+import { chooseTheme, themeHere, type Theme } from '../../ui/theme.ts';
+import { type Locale, loadWords, useWords } from '../../words/words.tsx';
 import { uploader } from '../transcripts/uploader.ts';
 import { PushOffer } from '../notifications/PushOffer.tsx';
 import { Devices } from './Devices.tsx';
@@ -31,14 +31,7 @@ export function Account() {
     tellSignedOut();
   };
   return (
-    <Page
-      title={words.me.title}
-      acts={
-        <Button look="primary" onPress={leave}>
-          {words.signOut}
-        </Button>
-      }
-    >
+    <Page title={words.me.title} acts={<Button onPress={leave}>{words.signOut}</Button>}>
       <Answered answer={answer}>
         {(me) => (
           <>
@@ -73,8 +66,8 @@ function Profile({ me }: { me: Me }) {
     tz: account.tz ?? '',
   });
   const set = (name: keyof typeof draft) => (value: string) => setDraft((before) => ({ ...before, [name]: value }));
-  const save = (): Promise<unknown> =>
-    acts.run(
+  const save = async (): Promise<void> => {
+    const saved = await acts.run(
       async () => {
         setProblems({});
         const body = {
@@ -84,14 +77,17 @@ function Profile({ me }: { me: Me }) {
           ...(draft.email !== account.email && { email: draft.email.trim() }),
         };
         try {
-          await api.me.update({ body });
+          return await api.me.update({ body });
         } catch (error) {
           setProblems(fieldProblems(error));
           throw error;
         }
       },
-      { done: text.saved, stale: ['me'] },
+      { stale: ['me'] },
     );
+    // In the language that was chosen with it.
+    if (saved) acts.say((draft.locale === '' ? words : await loadWords(draft.locale as Locale)).me.saved);
+  };
   return (
     <Section title={text.profile}>
       <form
@@ -143,12 +139,14 @@ function Profile({ me }: { me: Me }) {
           value={theme}
           onInput={(value) => {
             setTheme(value as Theme);
-            applyTheme(value as Theme);
+            chooseTheme(value as Theme);
           }}
           options={Object.entries(text.themes)}
         />
         <div>
-          <Button type="submit">{words.save}</Button>
+          <Button look="primary" type="submit">
+            {words.save}
+          </Button>
         </div>
       </form>
     </Section>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { en } from '../../../../hub/src/words/en.ts';
+import { ro } from '../../../../hub/src/words/ro.ts';
 import { http, until } from '../../testing.ts';
 import { password, person } from '../auth/auth.testing.ts';
 import { openDevice } from '../sessions/sessions.testing.ts';
@@ -518,7 +519,7 @@ describe('the hub in a browser', { skip: skipped }, () => {
     }
   });
 
-  test('who signs out leaves nothing of theirs in the browser', async () => {
+  test('who signs out leaves nothing of theirs in the browser but language and theme, which the sign-in page has too', async () => {
     await using opened = await open();
     const { tab, context, words } = opened;
     await brokenMonitor(opened, 'Canary monitor');
@@ -526,8 +527,13 @@ describe('the hub in a browser', { skip: skipped }, () => {
     const other = await context.newPage();
     await other.goto(`${origin}/hub/heartbeats`);
     await tab.goto(`${origin}/hub/me`);
-    await tab.getByRole('button', { name: words.signOut, exact: true }).first().click();
+    await tab.getByLabel(words.me.theme, { exact: true }).selectOption('dark');
+    await tab.getByLabel(words.language, { exact: true }).selectOption('ro');
+    await tab.getByRole('button', { name: words.save, exact: true }).click();
+    await tab.getByText(ro.me.saved, { exact: true }).waitFor();
+    await tab.getByRole('button', { name: ro.signOut, exact: true }).first().click();
     await tab.waitForURL(/\/auth\/sign-in\//);
+    await tab.locator('html[lang=ro][data-theme=dark]').waitFor();
     await other.waitForURL(/\/auth\/sign-in\//);
     const reader = await context.newPage();
     await reader.goto(`${origin}/hub/manifest.webmanifest`);

@@ -1,10 +1,9 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { localeOf } from '@svc/words';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { headerText } from '../../../kernel/mount/mount.ts';
 import { deviceConfirmPage, deviceDonePage, devicePage } from '../pages/device.ts';
 import { errorPage, signedOutPage, signOutPage } from '../pages/notes.ts';
-import type { PageContext } from '../pages/page.ts';
+import { lookOf, type PageContext } from '../pages/page.ts';
 import { nameOfApp, trustOf } from '../provider/clients.ts';
 import { findClient } from '../provider/clients.sql.ts';
 import { fetchDocument } from '../provider/documents.ts';
@@ -30,7 +29,7 @@ const knownOf = (ctx: KoaContextWithOIDC): Partial<OfRequest> =>
 /** The pages that the provider's library has us make. */
 export function providerPages(kernel: Kernel): ProviderPages {
   const pageOf = (ctx: KoaContextWithOIDC): PageContext => ({
-    locale: localeOf(ctx.get('accept-language') || undefined),
+    ...lookOf(ctx.get('cookie') || undefined, ctx.get('accept-language') || undefined),
     base: basePath(kernel.config),
   });
   const show = (ctx: KoaContextWithOIDC, body: string): void => {

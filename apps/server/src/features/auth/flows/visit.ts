@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { localeOf } from '@svc/words';
 import { ApiError, badRequest } from '../../../kernel/base/errors.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { cookieNamesOf, cookieOf, ownOrigins } from '../../../kernel/mount/browsers.ts';
 import { networkOf } from '../../../kernel/base/networks.ts';
-import type { PageContext } from '../pages/page.ts';
+import { lookOf, type PageContext } from '../pages/page.ts';
 import { basePath, isLoopback } from '../provider/urls.ts';
 
 /** The largest form that a page of ours sends: a passkey is below 4 KiB. */
@@ -54,7 +53,7 @@ export class PageVisit {
     const at = url.indexOf('?');
     this.query = new URLSearchParams(at < 0 ? '' : url.slice(at));
     this.page = {
-      locale: localeOf(given.request.headers['accept-language']),
+      ...lookOf(given.request.headers.cookie, given.request.headers['accept-language']),
       base: basePath(given.kernel.config),
     };
   }

@@ -1,11 +1,26 @@
-import { type Locale, type Words, wordsOf } from '@svc/words';
+import { type Locale, localeOf, locales, type Words, wordsOf } from '@svc/words';
+import { cookieOf } from '../../../kernel/mount/browsers.ts';
 import { address, exactly, html, type Markup, type Piece } from './html.ts';
 
 /** Whom a page speaks to, and where the pages stand. */
 export interface PageContext {
   locale: Locale;
+  /** Absent: as the system says. */
+  theme?: 'light' | 'dark' | undefined;
   /** Path of `{auth_url}` without a slash at its end: '' or '/auth'. */
   base: string;
+}
+
+/**
+ * Language and theme of a page: those that the person chose in the hub of this browser, which keeps them in two cookies that
+ * hold nothing else; without them the browser's language, and the theme of the system.
+ */
+export function lookOf(cookies: string | undefined, language: string | undefined): Omit<PageContext, 'base'> {
+  const [locale, theme] = [cookieOf(cookies, 'svc_locale'), cookieOf(cookies, 'svc_theme')];
+  return {
+    locale: locales.find((known) => known === locale) ?? localeOf(language),
+    ...((theme === 'light' || theme === 'dark') && { theme }),
+  };
 }
 
 /** Where passkeys work: on this page, at another address, or nowhere on this server. */
@@ -30,7 +45,7 @@ interface Layout {
 export function render(page: PageContext, { title, heading, script, head, wide, lead, body }: Layout): string {
   const at = (path: string): string => address(`${page.base}/assets/${path}`);
   return html`<!doctype html>
-<html lang="${page.locale}" dir="ltr">
+<html lang="${page.locale}" dir="ltr"${page.theme !== undefined && html` data-theme="${page.theme}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
