@@ -46,7 +46,8 @@ export const pagesRo: typeof pagesEn = {
     ofMonitors: (up, bad, paused) =>
       `${bad === 0 ? '' : `${bad} au nevoie de tine, `}${up} în regulă${paused === 0 ? '' : `, ${paused} oprite`}`,
     ofRuns: (running, failed) => `${running} rulează, ${failed} eșuate în 24 h`,
-    ofMachines: (online, away) => `${online} prezente, ${away} absente`,
+    ofMachines: (online, away) =>
+      `${online} ${online === 1 ? 'prezentă' : 'prezente'}, ${away} ${away === 1 ? 'absentă' : 'absente'}`,
     ofTranscripts: (busy, failed) => `${busy} în lucru, ${failed} eșuate`,
     ofSandboxes: (running, paused) => `${running} rulează, ${paused} în pauză`,
   },

@@ -8,7 +8,7 @@ import { Rows } from '../../ui/List.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
 import { Answered, Empty } from '../../ui/State.tsx';
 import { Status } from '../../ui/Status.tsx';
-import { duration } from '../../ui/time.rules.ts';
+import { duration, size } from '../../ui/time.rules.ts';
 import { Time } from '../../ui/Time.tsx';
 import { useLocale, useWords } from '../../words/words.tsx';
 import { Command } from './Command.tsx';
@@ -77,39 +77,48 @@ function Facts({ sandbox }: { sandbox: SandboxRecord }) {
           <span class="tag" key={name}>{`${name}: ${value}`}</span>
         ))}
       </p>
-      <dl class="pairs narrow">
-        <dt>ID</dt>
-        <dd>
-          <code>{id}</code>
-        </dd>
-        {parent !== undefined && [
-          <dt key="fork">{text.forkOf}</dt>,
-          <dd key="parent">
-            <Link href={`/sandboxes/${parent}`}>{nameOf({ id: parent }, words)}</Link>
-          </dd>,
-        ]}
-        <dt>{text.template}</dt>
-        <dd>
-          {template} ({backend})
-        </dd>
-        <dt>{text.network}</dt>
-        <dd>
-          {text.networks[egress.mode]}
-          {egress.mode === 'allowlist' && `: ${egress.domains.join(', ')}`}
-          {egress.mode === 'preset' && `: ${egress.preset}`}
-        </dd>
-        <dt>{text.created}</dt>
-        <dd>
-          <Time at={sandbox.created_at} />
-        </dd>
-        <dt>{text.commands}</dt>
-        <dd>{text.commandsText(usage.exec_count, duration(usage.exec_seconds * 1_000))}</dd>
-        <dt>{text.cost}</dt>
-        <dd>{money(sandbox.cost_micro_eur, locale)}</dd>
-      </dl>
+      <details>
+        <summary>{words.sessions.details}</summary>
+        <dl class="pairs narrow">
+          <dt>ID</dt>
+          <dd>
+            <code>{id}</code>
+          </dd>
+          {parent !== undefined && [
+            <dt key="fork">{text.forkOf}</dt>,
+            <dd key="parent">
+              <Link href={`/sandboxes/${parent}`}>{nameOf({ id: parent }, words)}</Link>
+            </dd>,
+          ]}
+          <dt>{text.template}</dt>
+          <dd>
+            {template} ({backend})
+          </dd>
+          <dt>{text.network}</dt>
+          <dd>
+            {text.networks[egress.mode]}
+            {egress.mode === 'allowlist' && `: ${egress.domains.join(', ')}`}
+            {egress.mode === 'preset' && `: ${egress.preset}`}
+          </dd>
+          <dt>{text.created}</dt>
+          <dd>
+            <Time at={sandbox.created_at} />
+          </dd>
+          <dt>{text.commands}</dt>
+          <dd>{text.commandsText(usage.exec_count, duration(usage.exec_seconds * 1_000))}</dd>
+          <dt>{text.cost}</dt>
+          <dd>{money(sandbox.cost_micro_eur, locale)}</dd>
+        </dl>
+      </details>
     </div>
   );
 }
+
+/** What an event tells beside its kind; bytes as a size. */
+const detailOf = (name: string, value: unknown): string =>
+  name.endsWith('_bytes') && typeof value === 'number'
+    ? `${name.slice(0, -'_bytes'.length)}: ${size(value)}`
+    : `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`;
 
 function Events({ id }: { id: string }) {
   const text = useWords().sandboxes;
@@ -131,7 +140,7 @@ function Events({ id }: { id: string }) {
               <span class="row-title">{text.kinds[kind]}</span>
               {Object.entries(detail).map(([name, value]) => (
                 <span class="row-detail" key={name}>
-                  {`${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`}
+                  {detailOf(name, value)}
                 </span>
               ))}
             </span>
