@@ -33,8 +33,8 @@ export const sandboxesDocs = {
   },
   create: {
     description:
-      'A key runs at most 3 sandboxes at once and an account 5 of v2: past that the answer is 429 ' +
-      '`sandbox_concurrency_limit`, and 503 `sandbox_capacity` passes: try again after `Retry-After`, or ask for `v1`. Without ' +
+      'A key runs at most 3 sandboxes at once and an account 5 of v2: past that it is 429 ' +
+      '`sandbox_concurrency_limit`, and 503 `sandbox_capacity` passes (`details.image`: it is built): try again after `Retry-After`, or ask for `v1`. Without ' +
       '`egress` code inside reaches no network; `restored: true` is a start from a warm snapshot. Unless its operator set ' +
       'otherwise, a sandbox has 1 GiB of memory, 1 core, 512 processes and threads, and 2 GB of workspace.',
     example: {
