@@ -73,6 +73,11 @@ function Facts({ sandbox }: { sandbox: SandboxRecord }) {
         <span>
           {isAlive(sandbox) ? text.ends : text.ended} <Time at={sandbox.expires_at} />
         </span>
+        {parent !== undefined && (
+          <span>
+            {text.forkOf} <Link href={`/sandboxes/${parent}`}>{nameOf({ id: parent }, words)}</Link>
+          </span>
+        )}
         {labels.map(([name, value]) => (
           <span class="tag" key={name}>{`${name}: ${value}`}</span>
         ))}
@@ -84,12 +89,6 @@ function Facts({ sandbox }: { sandbox: SandboxRecord }) {
           <dd>
             <code>{id}</code>
           </dd>
-          {parent !== undefined && [
-            <dt key="fork">{text.forkOf}</dt>,
-            <dd key="parent">
-              <Link href={`/sandboxes/${parent}`}>{nameOf({ id: parent }, words)}</Link>
-            </dd>,
-          ]}
           <dt>{text.template}</dt>
           <dd>
             {template} ({backend})
