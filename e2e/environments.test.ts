@@ -211,8 +211,11 @@ test('a machine whose disk is full is not usable, though its daemon reports, and
   await s.usable();
   const ballast = join(s.stateDir, 'ballast');
   await writeFile(ballast, Buffer.alloc(2 ** 20)).catch(() => {});
-  await until(async () => !(await s.status()).usable);
-  assert.equal((await s.status()).online, true);
+  // On a busy machine a report may come late, and it is away for a moment.
+  await until(async () => {
+    const { usable, online } = await s.status();
+    return online && !usable;
+  });
   await rm(ballast);
   await s.usable();
 });
