@@ -12,6 +12,8 @@ import { listWebhooks } from './listWebhooks.ts';
 import { sweepNotifications } from './notifications.jobs.ts';
 import { dueTopic } from './notifications.notify.ts';
 import { Outbox } from './notifications.outbox.ts';
+import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
+import { dropUntold } from './push/subscriptions.sql.ts';
 import { createVapid } from './notifications.push.ts';
 import { readAll } from './readAll.ts';
 import { removeWebhook } from './removeWebhook.ts';
@@ -65,6 +67,14 @@ export function notificationsFeature(kernel: Kernel): Feature {
       if (works) outbox.start();
       kernel.gateways.onLost(() => outbox.wake());
       await kernel.bus.subscribe(dueTopic, () => outbox.wake());
+      // Nobody is told by the row of an ended login; it goes now, since that of the login may soon be deleted.
+      await kernel.gateways.onAnnounce(credentialsChanged, (payload) => {
+        const whose = payload as CredentialChange;
+        if (whose)
+          dropUntold(kernel.sql, whose.accountId).catch((err: unknown) =>
+            kernel.log.warn({ err }, 'browsers that were signed out are forgotten at night'),
+          );
+      });
       return { stop: () => outbox.stop() };
     },
   };

@@ -1,6 +1,6 @@
 import type { JobDefinition } from '../../kernel/feature.ts';
 import { sweepOld } from './notifications.sql.ts';
-import { sweepUntold } from './push/subscriptions.sql.ts';
+import { dropUntold } from './push/subscriptions.sql.ts';
 import { sweepAttempts } from './webhooks/webhooks.sql.ts';
 
 const keptAttemptDays = 7;
@@ -12,7 +12,7 @@ export const sweepNotifications: JobDefinition = {
   retries: 0,
   async run({ sql, config }) {
     await sweepOld(sql, config.notificationDays);
-    await sweepUntold(sql);
+    await dropUntold(sql);
     await sweepAttempts(sql, keptAttemptDays);
   },
 };

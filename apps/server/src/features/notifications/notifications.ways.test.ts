@@ -214,6 +214,10 @@ describe('ways of notifications', () => {
     await until(async () => push.pushed.length === 2 && (await waiting()) === 1);
     await endLogin(gateway.kernel, { accountId: account.id, loginId: login.id, by: bySystem });
     push.pushed.length = 0;
+    const { sql } = gateway.kernel;
+    await until(
+      async () => (await sql`select from notifications.subscriptions where login_id = ${login.id}`).length === 0,
+    );
     await until(async () => {
       clock.advance(5_000);
       return (await waiting()) === 0;

@@ -182,8 +182,11 @@ export async function isKnownNetwork(db: Db, time: Time, accountId: string | nul
 
 /** Deletes logins that ended, once their network is no longer known by them. */
 export async function forgetLogins(db: Db, time: Time): Promise<void> {
-  // Nothing is seen after its end, and 30 days without being seen are an end.
-  await db`delete from auth.logins where last_seen_at < ${nowOf(db, time)} - interval '30 days'`;
+  // Nothing is seen after its end, and 30 days without being seen are an end. What was ended by a person stays two days more: what
+  // hangs on a login is forgotten every night, and only an ended one says that it is to be.
+  await db`
+    delete from auth.logins where last_seen_at < ${nowOf(db, time)} - interval '30 days'
+      and (revoked_at is null or revoked_at < ${nowOf(db, time)} - interval '2 days')`;
 }
 
 /** Limit of the browsers that are signed in to an account. */

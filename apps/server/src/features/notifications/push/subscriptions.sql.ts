@@ -98,9 +98,11 @@ export async function deleteSubscriptionById(db: Db, accountId: string, id: stri
   return (await db`delete from notifications.subscriptions where account_id = ${accountId} and id = ${id}`).count > 0;
 }
 
-/** Forgets browsers whose login was ended. */
-export async function sweepUntold(db: Db): Promise<void> {
-  await db`delete from notifications.subscriptions where id not in (select id from notifications.told_view)`;
+/** Forgets browsers whose login was ended: of an account, or of all. */
+export async function dropUntold(db: Db, accountId?: string): Promise<void> {
+  await db`
+    delete from notifications.subscriptions where id not in (select id from notifications.told_view)
+      ${accountId === undefined ? db`` : db`and account_id = ${accountId}`}`;
 }
 
 /** Forgets a browser that its push service does not know any more, and what was still to be sent to it. */
