@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { backupSettings } from './config.backup.ts';
 import { integer } from './config.fields.ts';
 import { quotaSettings } from './config.quotas.ts';
 import { namesServers } from './config.servers.ts';
@@ -208,6 +209,7 @@ export const settings = {
   SVC_RATE_SEARCH: perMinute.default(30).describe('searches a key may make per minute'),
   SVC_RATE_FETCH: perMinute.default(60).describe('fetches a key may make per minute'),
   ...quotaSettings,
+  ...backupSettings,
   SVC_AUDIT_DAYS: integer(1, 36_500).default(400).describe('days that lines of the audit log are kept'),
   SVC_UPLOAD_MAX_BYTES: integer(1, 2 ** 40)
     .default(2 * 2 ** 30)

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { wordsFor } from '@svc/contract';
 import { z } from 'zod';
+import { backupOf } from './config.backup.ts';
 import { ConfigError } from './config.error.ts';
 import { readSecretFile } from './config.handed.ts';
 import { flagOf, isSecret, refuseOnCommandLine, type Secret, secretFiles, secrets } from './config.secrets.ts';
@@ -93,16 +94,15 @@ export function loadConfig(flags: Given = {}, environment: NodeJS.ProcessEnv = p
 const tlsOf = ({ SVC_TLS_CERT: certFile, SVC_TLS_KEY: keyFile }: z.output<typeof schema>) =>
   certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
 
+const s3AccessOf = (values: z.output<typeof schema>) => ({
+  endpoint: values.SVC_S3_ENDPOINT,
+  region: values.SVC_S3_REGION,
+  accessKeyId: values.SVC_S3_ACCESS_KEY_ID,
+  secretAccessKey: values.SVC_S3_SECRET_ACCESS_KEY,
+});
+
 const s3Of = (values: z.output<typeof schema>) =>
-  values.SVC_S3_BUCKET === undefined
-    ? undefined
-    : {
-        endpoint: values.SVC_S3_ENDPOINT,
-        bucket: values.SVC_S3_BUCKET,
-        region: values.SVC_S3_REGION,
-        accessKeyId: values.SVC_S3_ACCESS_KEY_ID,
-        secretAccessKey: values.SVC_S3_SECRET_ACCESS_KEY,
-      };
+  values.SVC_S3_BUCKET === undefined ? undefined : { bucket: values.SVC_S3_BUCKET, ...s3AccessOf(values) };
 
 /** Sandboxes that an account may run at once (document 3 and `sandboxes.create.ts`): as many have memory by default. */
 const runningSandboxes = 10;
@@ -139,6 +139,8 @@ function complete(values: z.output<typeof schema>) {
     databaseDeadline: { statementMs: values.SVC_DATABASE_TIMEOUT_MS },
     natsUrl: values.SVC_NATS_URL,
     s3: s3Of(values),
+    /** How buckets are reached, that of blobs and that of backups. */
+    s3Access: s3AccessOf(values),
     masterKey: values.SVC_MASTER_KEY,
     /** Undefined until the listener's port is known when `SVC_PORT` is 0. */
     baseUrl,
@@ -156,6 +158,7 @@ function complete(values: z.output<typeof schema>) {
     sandboxes: sandboxesOf(values),
     mediaScratchBytes: values.SVC_MEDIA_SCRATCH_BYTES,
     billing: values.SVC_BILLING,
+    backup: backupOf(values),
     environmentIncludedHours: values.SVC_ENVIRONMENT_INCLUDED_HOURS,
     fetchAllowHosts: values.SVC_FETCH_ALLOW_HOSTS,
     fetchPorts: values.SVC_FETCH_PORTS,

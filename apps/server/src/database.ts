@@ -24,7 +24,8 @@ export interface OpenTarget {
   close: () => Promise<void>;
 }
 
-const databaseName = 'svc';
+/** The database of the platform on the embedded server. */
+export const databaseName = 'svc';
 const superviseEveryMs = 1_000;
 /** After a failed start the next one waits this long, then twice as long, and so on. */
 const againAfterMs = { least: 1_000, most: 60_000 };

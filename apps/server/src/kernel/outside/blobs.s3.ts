@@ -60,7 +60,7 @@ export function openS3Blobs(settings: NonNullable<Config['s3']>, folder: string)
       await client.send(new DeleteObjectCommand(object(name)));
     },
     async list(prefix) {
-      checkBlobName(prefix.replace(/\/$/, ''));
+      if (prefix !== '') checkBlobName(prefix.replace(/\/$/, ''));
       const names: string[] = [];
       for await (const page of paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: prefix })) {
         for (const { Key } of page.Contents ?? []) if (Key !== undefined) names.push(Key);

@@ -24,7 +24,7 @@ export interface Blobs {
   size(name: string): Promise<number | undefined>;
   /** Deleting what is not there is fine. */
   delete(name: string): Promise<void>;
-  /** Names that begin with `prefix`, which ends in `/`, sorted. */
+  /** Names that begin with `prefix`, which ends in `/` or is empty, sorted. */
   list(prefix: string): Promise<string[]>;
 }
 
@@ -93,7 +93,7 @@ export function openFileBlobs(root: string, now?: number): Blobs {
       await rm(place(name), { force: true });
     },
     async list(prefix) {
-      const folder = place(prefix.replace(/\/$/, ''));
+      const folder = prefix === '' ? join(root, 'data') : place(prefix.replace(/\/$/, ''));
       const entries = (await readdir(folder, { recursive: true, withFileTypes: true }).catch(ifMissing)) ?? [];
       const files = entries.filter((entry) => entry.isFile());
       return files.map((entry) => join(entry.parentPath, entry.name).slice(join(root, 'data').length + 1)).sort();

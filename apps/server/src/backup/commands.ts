@@ -1,0 +1,78 @@
+import type { Command } from 'commander';
+import type { Config, Given } from '../config.ts';
+import { CommandError } from '../kernel/base/errors.ts';
+import { createBackup, summaryOf, toStdout, writeToStdout } from './create.ts';
+import type { BackupSummary } from './format.ts';
+import { verifyBackup } from './reader.ts';
+import { restoreBackup } from './restore.ts';
+import { newName, openFile, openStore, type Store } from './store.ts';
+
+interface Parts {
+  /** The settings of this command, above those that a file had. */
+  config: (kept?: Given) => Config;
+  print: (result: unknown) => void;
+}
+
+/** `svc backup create | list | verify` and `svc restore`. */
+export function backupCommand(program: Command, { config, print }: Parts): void {
+  const backup = program.command('backup').description('everything in one file: create, list, verify');
+  backup
+    .command('create [file]')
+    .description('write a backup while the platform runs, and read it to its end; - is standard output')
+    .option('--to <place>', 'a folder or s3://bucket/prefix, where it gets a name of its own')
+    .action(async (file: string | undefined, { to }: { to?: string }) => {
+      const settings = config();
+      if (file === toStdout) return writeToStdout(settings);
+      const { store, name } = await targetOf(settings, file, to);
+      print(await createBackup(settings, store, name));
+    });
+  backup
+    .command('list')
+    .description('the backups of a place, the newest first')
+    .option('--in <place>', 'a folder or s3://bucket/prefix; default: SVC_BACKUP_DIR')
+    .action(async ({ in: given }: { in?: string }) => {
+      const settings = config();
+      const store = await openStore(given ?? settings.backup.place ?? nowhere(), settings);
+      print(
+        (await store.list()).map(({ name, bytes, at }) => ({
+          file: store.nameOf(name),
+          bytes,
+          made: at.toISOString(),
+        })),
+      );
+    });
+  backup
+    .command('verify <file>')
+    .description('read a backup to its end and compare all of it with its hashes; writes nothing')
+    .action(async (file: string) => print(await verifyFile(config(), file)));
+  program
+    .command('restore <file>')
+    .description('put a backup into an empty data dir; all of it is verified before anything is written')
+    .action(async (file: string) => {
+      const { store, name } = await openBackup(config(), file);
+      print(await restoreBackup(config, store, name));
+    });
+}
+
+async function targetOf(config: Config, file?: string, to?: string): Promise<{ store: Store; name: string }> {
+  if (file !== undefined && to !== undefined) throw new CommandError('name a file, or a place with --to, not both');
+  if (file !== undefined && !file.startsWith('s3://')) return openFile(file);
+  const place = file ?? to ?? config.backup.place ?? nowhere();
+  return { store: await openStore(place, config), name: newName(new Date()) };
+}
+
+function nowhere(): never {
+  throw new CommandError('say where: name a file or --to <place>, or set SVC_BACKUP_DIR');
+}
+
+/** A file, or `s3://bucket/prefix/name`. */
+async function openBackup(config: Config, file: string): Promise<{ store: Store; name: string }> {
+  if (!file.startsWith('s3://')) return openFile(file);
+  const at = file.lastIndexOf('/');
+  return { store: await openStore(file.slice(0, at), config), name: file.slice(at + 1) };
+}
+
+async function verifyFile(config: Config, file: string): Promise<BackupSummary> {
+  const { store, name } = await openBackup(config, file);
+  return summaryOf(store.nameOf(name), await verifyBackup(await store.open(name), config.backup.passphrase));
+}

@@ -1,0 +1,46 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { databaseName } from '../database.ts';
+import { openDatabase } from '../kernel/db/db.ts';
+import { openKeyring } from '../master-key.ts';
+import { ensurePostgres, stopPostgres } from '../postgres/embedded.ts';
+import { prepareDatabase } from '../resources.ts';
+import { countRows } from './database.sql.ts';
+
+/** What a database that was started from a backup has. */
+export interface Revived {
+  tables: number;
+  rows: number;
+  /** Migrations that this version added to it. */
+  migrated: number;
+}
+
+/**
+ * Starts the database of a restore by itself, which brings it to the instant of the backup, and makes it one that may go on:
+ * what another process held then, nobody holds now. Every row is read, with its checksums. Throws when the master key is not
+ * that of the database.
+ */
+export async function revive(staging: string, masterKey: string): Promise<Revived> {
+  const embedded = await ensurePostgres(staging);
+  try {
+    const target = { embedded, database: databaseName };
+    const sql = openDatabase(target, 1);
+    try {
+      await openKeyring(sql, masterKey, { dataDir: staging });
+      const migrated = await prepareDatabase(target);
+      const rows = await countRows(sql);
+      return {
+        tables: Object.keys(rows).length,
+        rows: Object.values(rows).reduce((sum, count) => sum + count, 0),
+        migrated: migrated.length,
+      };
+    } finally {
+      await sql.end({ timeout: 2 });
+    }
+  } finally {
+    await stopPostgres(embedded);
+    for (const name of ['postgres.log', 'start.lock', 'run'])
+      rmSync(join(staging, name), { recursive: true, force: true });
+    rmSync(join(staging, 'postgres/backup_label.old'), { force: true });
+  }
+}

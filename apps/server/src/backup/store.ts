@@ -1,0 +1,148 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { isAlive } from '@svc/process-lock';
+import type { Config } from '../config.ts';
+import { CommandError } from '../kernel/base/errors.ts';
+import { syncFolder } from '../postgres/datadir.ts';
+
+/** A backup that is kept somewhere. */
+interface Kept {
+  name: string;
+  bytes: number;
+  /** When it was made, by its name. */
+  at: Date;
+}
+
+/** Where backups are kept: a folder or a bucket. A backup appears there whole or not at all. */
+export interface Store {
+  put(name: string, body: Readable): Promise<void>;
+  open(name: string): Promise<Readable>;
+  /** Those with a name of ours, the newest first. */
+  list(): Promise<Kept[]>;
+  remove(name: string): Promise<void>;
+  /** As people name it. */
+  nameOf(name: string): string;
+}
+
+/** `svc-<machine>-<time>.tar.zst`. */
+export const newName = (at: Date): string =>
+  `svc-${machine()}-${at.toISOString().slice(0, 19).replaceAll(':', '')}Z.tar.zst`;
+
+const machine = (): string =>
+  hostname()
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .slice(0, 60) || 'machine';
+
+/** Opens a folder, or `s3://bucket/prefix` at the endpoint and with the keys of the settings. */
+export async function openStore(place: string, config: Config): Promise<Store> {
+  if (!place.startsWith('s3://')) return folderStore(resolve(place));
+  const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/*$/.exec(place) ?? [];
+  if (bucket === '') throw new CommandError(`"${place}" must be s3://bucket or s3://bucket/prefix`);
+  return s3Store(config, bucket, prefix);
+}
+
+/** A file by its own name, whatever it is called. */
+export function openFile(file: string): { store: Store; name: string } {
+  const path = resolve(file);
+  return { store: folderStore(dirname(path)), name: basename(path) };
+}
+
+function keptOf(name: string, bytes: number): Kept[] {
+  const [, day, hour, minute, second] = /^svc-\w+-(\d{4}-\d\d-\d\d)T(\d\d)(\d\d)(\d\d)Z\.tar\.zst$/.exec(name) ?? [];
+  return day === undefined ? [] : [{ name, bytes, at: new Date(`${day}T${hour}:${minute}:${second}Z`) }];
+}
+
+const newestFirst = (all: Kept[]): Kept[] => all.sort((a, b) => b.at.getTime() - a.at.getTime());
+
+function folderStore(folder: string): Store {
+  const pathOf = (name: string): string => join(folder, name);
+  return {
+    async put(name, body) {
+      const path = pathOf(name);
+      const part = `${path}.part-${process.pid}`;
+      try {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await sweepParts(folder);
+        if (await stat(path).catch(() => undefined))
+          throw new CommandError(`${path} is there already; name another file`);
+        const file = await open(part, 'wx', 0o600);
+        await pipeline(body, createWriteStream('', { fd: file, flush: true }));
+        await rename(part, path);
+        syncFolder(folder);
+      } catch (error) {
+        body.destroy();
+        await rm(part, { force: true });
+        throw explained(error, folder);
+      }
+    },
+    async open(name) {
+      const file = await open(pathOf(name), 'r').catch((error: unknown) => {
+        throw explained(error, pathOf(name));
+      });
+      if (!(await file.stat()).isFile()) {
+        await file.close();
+        throw new CommandError(`${pathOf(name)} is no file`);
+      }
+      return createReadStream('', { fd: file, highWaterMark: 256 * 1024 });
+    },
+    async list() {
+      const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return [];
+        throw explained(error, folder);
+      });
+      const found = await Promise.all(
+        names.map(async (name) => keptOf(name, (await stat(pathOf(name)).catch(() => undefined))?.size ?? 0)),
+      );
+      return newestFirst(found.flat());
+    },
+    remove: (name) => rm(pathOf(name), { force: true }),
+    nameOf: pathOf,
+  };
+}
+
+/** Removes what processes that were killed had begun to write. */
+async function sweepParts(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const pid = /\.part-(\d+)$/.exec(name)?.[1];
+    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(folder, name), { force: true });
+  }
+}
+
+async function s3Store(config: Config, bucket: string, prefix: string): Promise<Store> {
+  const { openS3Blobs } = await import('../kernel/outside/blobs.s3.ts');
+  const blobs = openS3Blobs({ ...config.s3Access, bucket }, join(config.dataDir ?? '.', 'unsent'));
+  const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`);
+  return {
+    async put(name, body) {
+      await blobs.put(keyOf(name), body);
+    },
+    async open(name) {
+      const found = await blobs.get(keyOf(name));
+      if (!found) throw new CommandError(`there is no ${keyOf(name)} in the bucket ${bucket}`);
+      return found.body;
+    },
+    async list() {
+      const all = await blobs.list(prefix === '' ? '' : `${prefix}/`);
+      const own = all.map((key) => key.slice(keyOf('').length)).filter((name) => keptOf(name, 0).length > 0);
+      return newestFirst(
+        (await Promise.all(own.map(async (name) => keptOf(name, (await blobs.size(keyOf(name))) ?? 0)))).flat(),
+      );
+    },
+    remove: (name) => blobs.delete(keyOf(name)),
+    nameOf: (name) => `s3://${bucket}/${keyOf(name)}`,
+  };
+}
+
+/** What the system refused, in words. */
+function explained(error: unknown, path: string): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return new CommandError(`the disk of ${path} is full; nothing was kept`);
+  if (code === 'ENOENT') return new CommandError(`there is no ${path}`);
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
+    return new CommandError(`${path}: this user may not (${code})`);
+  return error;
+}

@@ -1,0 +1,48 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { integer } from './config.fields.ts';
+
+const secondsOf = { m: 60, h: 3_600, d: 86_400 } as const;
+
+/** A span such as `90m`, `6h` or `1d`, as seconds. */
+const span = z
+  .string()
+  .regex(/^[1-9]\d{0,5}[mhd]$/, 'must be a span such as 90m, 6h or 1d')
+  .transform((value) => Number.parseInt(value, 10) * secondsOf[value.at(-1) as keyof typeof secondsOf]);
+
+/** Settings of backups. */
+export const backupSettings = {
+  SVC_BACKUP_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'where the platform puts a backup by itself: a folder, best on another disk, or `s3://bucket/prefix` at the S3 endpoint; if unset it makes none',
+    ),
+  SVC_BACKUP_EVERY: span
+    .default(86_400)
+    .describe('how often, a span such as `6h` or `1d` (default `1d`); late by half of it, the owner is told'),
+  SVC_BACKUP_KEEP: integer(1, 10_000).default(7).describe('backups that are kept; with one more the oldest goes'),
+  SVC_BACKUP_PASSPHRASE: z
+    .string()
+    .min(12, 'must have 12 characters or more')
+    .max(1_000)
+    .optional()
+    .describe(
+      'seals the master key and other secrets in a backup (argon2id); without it they are left out. Keep it apart from the backups: nobody opens them without it',
+    ),
+} as const;
+
+const parsed = z.object(backupSettings);
+
+/** Settings of backups as the platform uses them. */
+export const backupOf = (values: z.output<typeof parsed>) => ({
+  /** A folder or `s3://bucket/prefix`. */
+  place:
+    values.SVC_BACKUP_DIR === undefined || values.SVC_BACKUP_DIR.startsWith('s3://')
+      ? values.SVC_BACKUP_DIR
+      : resolve(values.SVC_BACKUP_DIR),
+  everySeconds: values.SVC_BACKUP_EVERY,
+  keep: values.SVC_BACKUP_KEEP,
+  passphrase: values.SVC_BACKUP_PASSPHRASE,
+});

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { after, before, describe, test } from 'node:test';
+import { freePort, killAll, noSandboxes, type Platform, run, startPlatform, temporaryFolder } from './platform.ts';
+
+after(killAll);
+
+const secret = { SVC_BACKUP_PASSPHRASE: 'correct horse battery staple' };
+/** Instants at which a process is killed: all 50 take ten minutes. */
+const kills = Number(process.env['SVC_TEST_KILLS'] ?? 6);
+const svc = resolve(import.meta.dirname, '../svc');
+
+async function ask(platform: Pick<Platform, 'url' | 'key'>, path: string, body?: unknown) {
+  const answer = await fetch(platform.url + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.clone().text()}`);
+  return (await answer.json()) as Record<string, never>;
+}
+
+/** Lists that must be the same before and after. */
+const lists = ['/v1/keys', '/v1/schedules', '/v1/heartbeats', '/v1/prompts', '/v1/sessions', '/v1/devices'];
+
+/** What of a list does not change by being looked at. */
+const stable = (text: string): string => text.replaceAll(/"last_(?:used|seen)_at":[^,}]*/g, '""');
+
+describe('a backup of a platform that runs', { concurrency: false }, () => {
+  const folder = temporaryFolder();
+  const file = join(folder.path, 'household.tar.zst');
+  let platform: Platform;
+  let ping = '';
+  const listed = new Map<string, string>();
+
+  before(async () => {
+    platform = await startPlatform(join(folder.path, 'before'), await freePort());
+    const monitor = await ask(platform, '/v1/heartbeats', { name: 'nightly', period_s: 3_600, grace_s: 600 });
+    ping = new URL(monitor['ping_url'] as unknown as string).pathname;
+    await ask(platform, '/v1/schedules', {
+      name: 'tidy',
+      kind: 'http',
+      spec: { method: 'GET', url: 'https://example.com/' },
+      trigger: { type: 'interval', every_s: 86_400 },
+      target: { type: 'cloud' },
+    });
+    await ask(platform, '/v1/prompts', { prompt: 'look at the roof' });
+    for (const path of lists) listed.set(path, stable(JSON.stringify(await ask(platform, path))));
+  });
+  after(async () => {
+    await platform.end();
+    await folder.remove();
+  });
+
+  test('is made and verified while requests go on, and none of them fails', async () => {
+    let asked = 0;
+    let over = false;
+    const asking = (async () => {
+      for (; !over; asked += 1) await ask(platform, '/v1/devices');
+    })();
+    const made = await run(['backup', 'create', file, '--json', '--data-dir', platform.dataDir], secret);
+    over = true;
+    await asking;
+    assert.equal(made.code, 0, made.stderr);
+    const told = JSON.parse(made.stdout);
+    assert.equal(told.master_key, 'sealed');
+    assert.ok(told.rows > 100 && asked > 0);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    const verified = await run(['backup', 'verify', file, '--json'], secret);
+    assert.deepEqual(JSON.parse(verified.stdout), told);
+  });
+
+  test('is restored into an empty data dir with every key, schedule, monitor address, prompt', async () => {
+    const dataDir = join(folder.path, 'after');
+    const restored = await run(['restore', file, '--json', '--data-dir', dataDir], secret);
+    assert.equal(restored.code, 0, restored.stderr);
+    const again = await startPlatform(dataDir, await freePort());
+    try {
+      const told = { url: again.url, key: platform.key };
+      for (const [path, text] of listed) {
+        const found = stable(JSON.stringify(await ask(told, path))).replaceAll(again.url, platform.url);
+        assert.equal(found, text, path);
+      }
+      assert.equal((await fetch(again.url + ping, { method: 'POST' })).status, 200);
+    } finally {
+      await again.end();
+    }
+  });
+
+  test('is refused, and nothing is written, where the dir is in use, the passphrase another, the file damaged', async () => {
+    const dataDir = join(folder.path, 'refused');
+    const damaged = join(folder.path, 'damaged');
+    writeFileSync(damaged, readFileSync(file));
+    truncateSync(damaged, statSync(file).size - 100);
+    const refusals: [string, string[], Record<string, string>, RegExp][] = [
+      ['in use', [file, '--data-dir', platform.dataDir], secret, /the platform runs on/],
+      ['not empty', [file, '--data-dir', folder.path], secret, /is not empty/],
+      ['no passphrase', [file, '--data-dir', dataDir], {}, /the file is sealed: set SVC_BACKUP_PASSPHRASE/],
+      [
+        'another',
+        [file, '--data-dir', dataDir],
+        { SVC_BACKUP_PASSPHRASE: 'another passphrase' },
+        /not that of this file/,
+      ],
+      ['cut off', [damaged, '--data-dir', dataDir], secret, /cut off/],
+      ['no backup', [svc, '--data-dir', dataDir], secret, /no backup of svc/],
+      ['no file', [join(folder.path, 'nowhere'), '--data-dir', dataDir], secret, /there is no/],
+    ];
+    for (const [name, words, environment, says] of refusals) {
+      const { code, stderr } = await run(['restore', ...words], environment);
+      assert.equal(code, 1, name);
+      assert.match(stderr, says, name);
+      assert.doesNotMatch(stderr, /\n\s+at /, name);
+    }
+    assert.ok(!existsSync(dataDir));
+  });
+
+  test('without a passphrase holds no secret, and is restored with the key from its copy', async () => {
+    const plain = join(folder.path, 'plain.tar.zst');
+    const made = await run(['backup', 'create', plain, '--json', '--data-dir', platform.dataDir]);
+    assert.equal(JSON.parse(made.stdout).master_key, 'left out');
+    const dataDir = join(folder.path, 'plain');
+    const refused = await run(['restore', plain, '--data-dir', dataDir]);
+    assert.match(refused.stderr, /set SVC_MASTER_KEY_FILE to its copy/);
+    const key = join(platform.dataDir, 'master.key');
+    const other = join(folder.path, 'other.key');
+    writeFileSync(other, 'another master key, of 32 characters', { mode: 0o600 });
+    const wrong = await run(['restore', plain, '--data-dir', dataDir, '--master-key-file', other]);
+    assert.match(wrong.stderr, /another master key/);
+    assert.deepEqual(existsSync(dataDir) ? readdirSync(dataDir) : [], []);
+    const restored = await run(['restore', plain, '--json', '--data-dir', dataDir, '--master-key-file', key]);
+    assert.equal(restored.code, 0, restored.stderr);
+  });
+
+  test('two at once: one is made, the other is refused with the reason', async () => {
+    const both = await Promise.all(
+      ['one', 'two'].map((name) => run(['backup', 'create', join(folder.path, name), '--data-dir', platform.dataDir])),
+    );
+    assert.deepEqual(new Set(both.map(({ code }) => code)), new Set([0, 1]));
+    assert.match(both.map(({ stderr }) => stderr).join(''), /another backup is under way/);
+  });
+
+  test(`killed at ${kills} instants, a backup leaves no file of its name, and the next one is whole`, async () => {
+    const target = join(folder.path, 'killed.tar.zst');
+    for (let kill = 0; kill < kills; kill += 1) {
+      await killedAfter(['backup', 'create', target, '--data-dir', platform.dataDir], (4_000 * kill) / kills);
+      if (!existsSync(target)) continue;
+      // It was faster.
+      assert.equal((await run(['backup', 'verify', target], secret)).code, 0);
+      break;
+    }
+    const whole = join(folder.path, 'whole.tar.zst');
+    const made = await run(['backup', 'create', whole, '--data-dir', platform.dataDir], secret);
+    assert.equal(made.code, 0, made.stderr);
+    assert.deepEqual(
+      readdirSync(folder.path).filter((name) => name.includes('.part-')),
+      [],
+    );
+  });
+
+  test(`killed at ${kills} instants, a restore is all or nothing for a start, and a second one goes through`, async () => {
+    const dataDir = join(folder.path, 'killed');
+    for (let kill = 0; kill < kills; kill += 1) {
+      await killedAfter(['restore', file, '--data-dir', dataDir], (3_000 * kill) / kills);
+      const isWhole = existsSync(join(dataDir, 'master.key')) || existsSync(join(dataDir, 'restoring', 'complete'));
+      if (isWhole) break;
+      if (!existsSync(join(dataDir, 'restoring'))) continue;
+      const { code, stderr } = await run(['up', '--port', '0', '--data-dir', dataDir], noSandboxes);
+      assert.equal(code, 1);
+      assert.match(stderr, /a restore into .* was interrupted: run \.\/svc restore FILE again/);
+    }
+    const names = existsSync(dataDir) ? readdirSync(dataDir) : [];
+    if (!names.includes('postgres')) {
+      const again = await run(['restore', file, '--data-dir', dataDir], secret);
+      assert.equal(again.code, 0, again.stderr);
+    }
+    const started = await startPlatform(dataDir, await freePort());
+    await ask({ url: started.url, key: platform.key }, '/v1/schedules');
+    await started.end();
+  });
+});
+
+/** Runs `./svc …`, and kills it and all that it began after some time. */
+async function killedAfter(words: readonly string[], ms: number): Promise<void> {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(svc, words, { env: { PATH, HOME, ...secret }, stdio: 'ignore', detached: true });
+  const closed = once(child, 'close');
+  await Promise.race([delay(ms), closed]);
+  try {
+    process.kill(-(child.pid ?? 0), 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+  await closed;
+}
