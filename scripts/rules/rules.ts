@@ -91,6 +91,7 @@ const floors = [
   'records',
   'streams',
   'kernel.ts',
+  'restored.ts',
   'deletion.ts',
   'commands.ts',
   'http',

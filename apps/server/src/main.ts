@@ -150,7 +150,7 @@ program
   .action(async ({ newKeyFile, skipBroken }: { newKeyFile?: string; skipBroken?: boolean }) =>
     print(await rotateMasterKey(config(), newKeyFile, { skipBroken: skipBroken === true })),
   );
-backupCommand(program, { config: (kept) => config(() => kept ?? {}), print });
+backupCommand(program, { config: (kept) => config(() => kept ?? {}), print, run });
 const providers = program.command('providers').description('where models are asked: list, check, add');
 const place = () => {
   const settings = config();

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import type { Config, Given } from '../config.ts';
 import { CommandError } from '../kernel/base/errors.ts';
+import type { Run } from '../kernel/commands.ts';
+import { confirmRestore } from './confirm.ts';
 import { createBackup, summaryOf, toStdout, writeToStdout } from './create.ts';
 import type { BackupSummary } from './format.ts';
 import { verifyBackup } from './reader.ts';
@@ -11,10 +13,11 @@ interface Parts {
   /** The settings of this command, above those that a file had. */
   config: (kept?: Given) => Config;
   print: (result: unknown) => void;
+  run: Run;
 }
 
 /** `svc backup create | list | verify` and `svc restore`. */
-export function backupCommand(program: Command, { config, print }: Parts): void {
+export function backupCommand(program: Command, { config, print, run }: Parts): void {
   const backup = program.command('backup').description('everything in one file: create, list, verify');
   backup
     .command('create [file]')
@@ -45,13 +48,25 @@ export function backupCommand(program: Command, { config, print }: Parts): void 
     .command('verify <file>')
     .description('read a backup to its end and compare all of it with its hashes; writes nothing')
     .action(async (file: string) => print(await verifyFile(config(), file)));
-  program
-    .command('restore <file>')
-    .description('put a backup into an empty data dir; all of it is verified before anything is written')
+  const restore = program
+    .command('restore')
+    .description('put a backup into an empty data dir; then: restore confirm')
+    .argument('<file>', 'a backup; all of it is verified before anything is written')
     .action(async (file: string) => {
       const { store, name } = await openBackup(config(), file);
       print(await restoreBackup(config, store, name));
     });
+  restore
+    .command('confirm')
+    .description('what the restore holds: pushes, mails and webhooks that may have gone out since the backup')
+    .option('--send', 'send them now')
+    .option('--drop', 'drop them')
+    .action(
+      run((admin, { send = false, drop = false }: { send?: boolean; drop?: boolean }) => {
+        if (send && drop) throw new CommandError('give --send or --drop, not both');
+        return confirmRestore(admin, send ? 'send' : drop ? 'drop' : undefined);
+      }),
+    );
 }
 
 async function targetOf(config: Config, file?: string, to?: string): Promise<{ store: Store; name: string }> {

@@ -30,3 +30,8 @@ export async function countRows(db: Db): Promise<Record<string, number>> {
   }
   return counts;
 }
+
+/** Forgets a fact about the installation. */
+export async function deleteFact(db: Db, name: string): Promise<void> {
+  await db`delete from kernel.facts where name = ${name}`;
+}

@@ -4,6 +4,7 @@ import { takeLock } from '@svc/process-lock';
 import { parseSettings, settingsFileName } from '../config.file.ts';
 import type { Config, Given } from '../config.ts';
 import { CommandError } from '../kernel/base/errors.ts';
+import { instantOf } from '../kernel/db/instant.ts';
 import { migrationNames } from '../kernel/db/migrate.ts';
 import { masterKeyFile } from '../master-key.ts';
 import { embeddedMajor } from '../postgres/binaries.ts';
@@ -62,7 +63,7 @@ export async function restoreBackup(configOf: (kept: Given) => Config, store: St
       const blobs = await openBlobs(configOf(settingsOf(verified)), staging);
       await unpack(staging, await store.open(name), verified, blobs);
       writeSecret(join(staging, masterKeyFile), masterKey);
-      const revived = await revive(staging, masterKey);
+      const revived = await revive(staging, masterKey, instantOf(Date.parse(verified.header.created_at)));
       completeStaging(dataDir);
       const { created_at } = verified.header;
       return { data_dir: dataDir, backup_of: created_at, files: verified.manifest.entries.length, ...revived };

@@ -2,10 +2,13 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { databaseName } from '../database.ts';
 import { openDatabase } from '../kernel/db/db.ts';
+import type { Instant } from '../kernel/db/instant.ts';
+import type { Counts } from '../kernel/deletion.ts';
 import { openKeyring } from '../master-key.ts';
 import { ensurePostgres, stopPostgres } from '../postgres/embedded.ts';
 import { prepareDatabase } from '../resources.ts';
 import { countRows } from './database.sql.ts';
+import { settleDatabase } from './settle.ts';
 
 /** What a database that was started from a backup has. */
 export interface Revived {
@@ -13,6 +16,8 @@ export interface Revived {
   rows: number;
   /** Migrations that this version added to it. */
   migrated: number;
+  /** How much does not go on as it was, by what it is. */
+  changed: Counts;
 }
 
 /**
@@ -20,7 +25,7 @@ export interface Revived {
  * what another process held then, nobody holds now. Every row is read, with its checksums. Throws when the master key is not
  * that of the database.
  */
-export async function revive(staging: string, masterKey: string): Promise<Revived> {
+export async function revive(staging: string, masterKey: string, backedUpAt: Instant): Promise<Revived> {
   const embedded = await ensurePostgres(staging);
   try {
     const target = { embedded, database: databaseName };
@@ -28,8 +33,10 @@ export async function revive(staging: string, masterKey: string): Promise<Revive
     try {
       await openKeyring(sql, masterKey, { dataDir: staging });
       const migrated = await prepareDatabase(target);
+      const changed = await settleDatabase(sql, backedUpAt);
       const rows = await countRows(sql);
       return {
+        changed,
         tables: Object.keys(rows).length,
         rows: Object.values(rows).reduce((sum, count) => sum + count, 0),
         migrated: migrated.length,

@@ -1,5 +1,6 @@
 import type { Db } from './db/db.ts';
 import type { Kernel } from './kernel.ts';
+import { kernelRestored } from './restored.ts';
 
 /** The parts of the kernel that a deletion uses: a command has no more. */
 export type Deleting = Pick<Kernel, 'sql' | 'blobs' | 'clock' | 'log' | 'config'>;
@@ -85,4 +86,4 @@ const data: AccountData = {
 };
 
 /** The kernel among the features. */
-export const kernelManifest = { name: 'kernel', data };
+export const kernelManifest = { name: 'kernel', data, restored: kernelRestored };

@@ -12,6 +12,7 @@ import type { Kernel } from './kernel.ts';
 import type { Machine } from './machine.ts';
 import type { Job } from './work/jobs.ts';
 import type { Quota } from './records/quotas.ts';
+import type { Restored } from './restored.ts';
 
 /** A success with a status other than the route's own, or with headers. */
 export class Answer<T> {
@@ -79,6 +80,8 @@ export interface Manifest {
   readonly quotas?: readonly Quota[];
   /** Its part of the command line. */
   readonly commands?: Commands;
+  /** Its part of a restore. Unset: what it keeps goes on as it was. */
+  readonly restored?: Restored;
 }
 
 /** One request outside of the contract, and the parts of the process that it needs. */

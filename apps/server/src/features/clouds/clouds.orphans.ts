@@ -1,5 +1,7 @@
 import type { JobDefinition } from '../../kernel/feature.ts';
+import { readFact } from '../../kernel/db/facts.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { unconfirmedFact } from '../../kernel/restored.ts';
 import { openCloud } from './clouds.check.ts';
 import type { CloudEntry } from './clouds.file.ts';
 import { deleteOrphan, keepOrphans, refsOf } from './clouds.orphans.sql.ts';
@@ -11,6 +13,8 @@ export const sweepOrphans = (clouds: Clouds): JobDefinition => ({
   cron: '*/5 * * * *',
   retries: 0,
   async run(kernel) {
+    // Those made since the backup have no row, and may be somebody's work.
+    if (await readFact(kernel.background, unconfirmedFact)) return;
     for (const entry of clouds.all) {
       // A provider that fails must not hold up the others.
       await sweepAt(kernel, clouds, entry).catch((err: unknown) =>

@@ -60,6 +60,10 @@ const moves = {
       })),
     ],
   }),
+  rearm: to('new', {
+    from: ['new', 'up'],
+    effects: [unstarted, effect('armed now', (_, __, now) => ({ armedAt: now.ms }))],
+  }),
   resume: to('new', {
     from: ['paused'],
     effects: [unstarted, effect('armed now', (_, __, now) => ({ armedAt: now.ms })), unpaused],
@@ -84,5 +88,5 @@ export function moved<N extends MonitorMove>(
   if (!change) return undefined;
   const { state: status, ...rest } = change;
   const after = { ...before, ...rest, status };
-  return name === 'succeed' || name === 'resume' ? expecting(after) : after;
+  return name === 'succeed' || name === 'resume' || name === 'rearm' ? expecting(after) : after;
 }

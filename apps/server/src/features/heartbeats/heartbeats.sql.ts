@@ -1,3 +1,4 @@
+import { monitorStates } from './heartbeats.states.ts';
 import type { Quota } from '../../kernel/records/quotas.ts';
 import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 import { deadlineOf, type MonitorState, type Signal, type Times } from './heartbeats.rules.ts';
@@ -141,6 +142,13 @@ export async function lockDue(db: Db, time: Time, most: number, id: string | nul
     select ${columns(db, time)} from heartbeats.monitors
     where ${isDue(db, time)} and (${id}::uuid is null or id = ${id})
     order by least(deadline, paused_until) limit ${most} for update skip locked`;
+}
+
+/** Monitors that wait for a ping, behind `after` by id, locked. */
+export async function lockWatched(db: Db, time: Time, after: string, most: number): Promise<MonitorRow[]> {
+  return db<MonitorRow[]>`
+    select ${columns(db, time)} from heartbeats.monitors
+    where status in ${monitorStates.sql('watched')(db)} and id > ${after} order by id limit ${most} for update`;
 }
 
 /** Ids of monitors of which something is due. */

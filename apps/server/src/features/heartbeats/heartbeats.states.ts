@@ -4,12 +4,17 @@ import { statesOf } from '../../kernel/machine.ts';
 export type MonitorStatus = 'new' | 'up' | 'down' | 'paused';
 
 /** The states of a monitor; `heartbeats.moves.ts` has the moves between them. */
-export const monitorStates = statesOf<MonitorStatus>({
+export const monitorStates = statesOf<MonitorStatus, 'watched'>({
   new: {
     means: 'it was made, or goes on after a pause, and heard of no end yet',
     left: 'its job; the clock; its owner',
+    in: ['watched'],
   },
-  up: { means: 'its last end was a success that is not too old', left: 'its job, when it fails; the clock; its owner' },
+  up: {
+    means: 'its last end was a success that is not too old',
+    left: 'its job, when it fails; the clock; its owner',
+    in: ['watched'],
+  },
   down: {
     means: 'its job failed, or was not heard of in time; people were told',
     left: 'its job, when it succeeds; its owner',

@@ -1,5 +1,6 @@
 import { monitors } from './heartbeats.moves.ts';
 import type { Manifest } from '../../kernel/feature.ts';
+import { heartbeatsRestored } from './heartbeats.restored.ts';
 import { heartbeatsQuota } from './heartbeats.sql.ts';
 
 /** The feature without a running platform. */
@@ -10,4 +11,5 @@ export const heartbeatsManifest: Manifest = {
     tables: ['heartbeats.monitors', 'heartbeats.ping_keys', 'heartbeats.badges'],
   },
   quotas: [heartbeatsQuota],
+  restored: heartbeatsRestored,
 };

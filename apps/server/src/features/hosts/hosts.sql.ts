@@ -151,6 +151,12 @@ export async function readResult(db: Db, reqId: string): Promise<string | undefi
   return row?.result ?? undefined;
 }
 
+/** Forgets who is connected, and what they were asked. */
+export async function dropAllConnections(db: Db): Promise<void> {
+  await db`delete from hosts.calls`;
+  await db`delete from hosts.presence`;
+}
+
 /** Deletes calls that nobody may answer any more, and presence long past. */
 export async function sweep(db: Db): Promise<void> {
   await db`delete from hosts.calls where expires_at < now()`;

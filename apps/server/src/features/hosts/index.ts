@@ -1,5 +1,6 @@
 import type { Manifest } from '../../kernel/feature.ts';
 import { execs } from './execs/execs.moves.ts';
+import { hostsRestored } from './hosts.restored.ts';
 import { execBytesQuota, execsQuota } from './execs/execs.sql.ts';
 
 export { Execs } from './execs/execs.ts';
@@ -14,4 +15,5 @@ export const hostsManifest: Manifest = {
   },
   machines: [execs],
   quotas: [execsQuota, execBytesQuota],
+  restored: hostsRestored,
 };

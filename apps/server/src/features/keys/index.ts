@@ -1,4 +1,5 @@
 import type { Manifest } from '../../kernel/feature.ts';
+import { deleteReservations } from './spend/spend.sql.ts';
 import { keysQuota } from './keys.sql.ts';
 import { keysCommands } from './keys.commands.ts';
 import type { Db } from '../../kernel/db/db.ts';
@@ -28,5 +29,9 @@ export const keysManifest: Manifest = {
     tables: ['keys.reservations', 'keys.keys'],
   },
   quotas: [keysQuota],
+  async restored({ db }) {
+    await deleteReservations(db);
+    return {};
+  },
   commands: keysCommands,
 };

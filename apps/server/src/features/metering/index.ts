@@ -4,7 +4,7 @@ import type { Fragment } from '../../kernel/db/db.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 import { payUnpaid } from './metering.settle.ts';
 import { fullPriceOf } from './metering.rules.ts';
-import { execMsToday, msToday, owed, unpaidOf, useOfSandboxes } from './metering.sql.ts';
+import { endRunning, execMsToday, msToday, owed, unpaidOf, useOfSandboxes } from './metering.sql.ts';
 
 export {
   beginningSpan,
@@ -70,5 +70,9 @@ export const meteringManifest: Manifest = {
   name: 'metering',
   data: {
     tables: ['metering.spans', 'metering.days', 'metering.buckets', 'metering.accounts'],
+  },
+  async restored({ db, backedUpAt }) {
+    await endRunning(db, backedUpAt.iso);
+    return {};
   },
 };

@@ -54,6 +54,13 @@ export async function endSpan(db: Db, time: Time, id: string, ms?: number): Prom
   await db`with ${endingSpan(db, time, id, ms)} select`;
 }
 
+/** Ends the open spans of what ran, at an instant that is over. */
+export async function endRunning(db: Db, at: string): Promise<void> {
+  await db`
+    update metering.spans set ended_at = greatest(started_at, ${at}::timestamptz)
+    where ended_at is null and kind <> 'paused'`;
+}
+
 /** Ends the open spans of a sandbox, of the given kinds: now, or at an instant that is over. */
 export async function endSpansOf(
   db: Db,

@@ -1,6 +1,8 @@
 import type { Manifest } from '../../kernel/feature.ts';
 import { webhooksQuota } from './webhooks/webhooks.sql.ts';
+import { holdDeliveries } from './notifications.held.sql.ts';
 import { deleteMails } from './notifications.sql.ts';
+export { countHeld, dropHeld, releaseHeld } from './notifications.held.sql.ts';
 export { deepLink, markRead, notify, notifyMany, queueMail, reachesAnybody } from './notifications.notify.ts';
 export { PrivateMails } from './notifications.mail.ts';
 export type { NewNotification } from './notifications.rules.ts';
@@ -23,4 +25,5 @@ export const notificationsManifest: Manifest = {
     },
   },
   quotas: [webhooksQuota],
+  restored: async ({ db }) => ({ 'pushes, mails and webhooks, held': await holdDeliveries(db) }),
 };

@@ -1,6 +1,7 @@
 import type { Manifest } from '../../kernel/feature.ts';
 import { prompts } from './prompts.moves.ts';
 import { launches } from './prompts.launches.moves.ts';
+import { promptsRestored } from './prompts.restored.ts';
 import { promptsQuota, promptBytesQuota } from './prompts.sql.ts';
 export { Prompts } from './prompts.store.ts';
 export { toPrompt } from './prompts.view.ts';
@@ -13,4 +14,5 @@ export const promptsManifest: Manifest = {
   },
   machines: [prompts, launches],
   quotas: [promptsQuota, promptBytesQuota],
+  restored: promptsRestored,
 };

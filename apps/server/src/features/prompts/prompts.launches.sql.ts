@@ -1,6 +1,6 @@
 import type { Db } from '../../kernel/db/db.ts';
 import type { Outcome } from './prompts.sql.ts';
-import type { LaunchState } from './prompts.states.ts';
+import { type LaunchState, launchStates } from './prompts.states.ts';
 
 /** A launch of a prompt as it is stored. */
 export interface LaunchRow {
@@ -75,6 +75,13 @@ export async function findBySession(db: Db, accountId: string, sessionId: string
   const [row] = await db<LaunchRow[]>`
     select ${columns(db)} from prompts.runs where session_id = ${sessionId} and account_id = ${accountId}`;
   return row;
+}
+
+/** The first launches that did not begin, locked. */
+export async function lockUnbegun(db: Db, most: number): Promise<LaunchRow[]> {
+  return db<LaunchRow[]>`
+    select ${columns(db)} from prompts.runs where ended_at is null and state in ${launchStates.sql('unbegun')(db)}
+    order by order_no limit ${most} for update`;
 }
 
 /** The launch of a session or of a control, locked until the transaction ends. */

@@ -224,6 +224,11 @@ export async function lockOfTurn(
     order by id for update`;
 }
 
+/** Keeps prompts that were to launch themselves by now from doing so; answers how many. */
+export async function disarmLaunches(db: Db, now: string): Promise<number> {
+  return (await db`update prompts.prompts set armed_at = null where auto_run and armed_at <= ${now}`).count;
+}
+
 /** A prompt that is due. */
 interface Due {
   id: string;

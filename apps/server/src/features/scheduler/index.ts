@@ -23,6 +23,7 @@ import { tellAwaitingApproval } from './outcomes/alerts.ts';
 import { Changes } from './scheduler.changes.ts';
 import { type CreatedRun, lockActive, rewriteWaiting } from './scheduler.sql.ts';
 import { move } from './scheduler.moves.ts';
+import { schedulerRestored } from './outcomes/restored.ts';
 import { endPause, tickSchedules } from './tickers/ticker.ts';
 
 export { sealedRunHeaders } from './work/headers.ts';
@@ -118,5 +119,6 @@ export const schedulerManifest: Manifest = {
     },
   },
   machines: [runs],
+  restored: schedulerRestored,
   quotas: [runLogBytesQuota],
 };

@@ -115,6 +115,7 @@ const steps: Record<Exclude<RunMove, 'create'>, Step[]> = {
   expireApproval: [move('expireApproval')],
   expire: [move('expire')],
   loseKey: [move('loseKey', { error: 'why' })],
+  restore: [move('restore')],
   cancel: [move('cancel', { reason: 'why' })],
   reportNative: [true, false].map((ok) =>
     move('reportNative', { ok, deviceId: device, startedAt: at(0), finishedAt: at(1) }),

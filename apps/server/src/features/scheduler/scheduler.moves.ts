@@ -205,6 +205,16 @@ const moves = {
       },
     ],
   }),
+  restore: row({
+    // What the time that was lost made of it, nobody knows: begun again it might be done twice.
+    from: ['pending', 'running'],
+    outcomes: [
+      {
+        to: 'failed',
+        effects: [ending, released, finished, because('unknown: it was under way when the backup was made')],
+      },
+    ],
+  }),
   cancel: row<{ reason: string }>({
     from: ['pending', 'awaiting_approval', 'running'],
     outcomes: [

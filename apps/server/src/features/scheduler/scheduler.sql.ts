@@ -205,6 +205,13 @@ export async function lockActive(db: Db, scheduleId: string, id?: string): Promi
     order by r.ordinal for update`;
 }
 
+/** The first runs that are under way without a person being asked, locked. */
+export async function lockUnasked(db: Db, most: number): Promise<RunRow[]> {
+  return db<RunRow[]>`
+    select ${runColumns(db)} from scheduler.runs r where r.state in ${runStates.sql('unasked')(db)}
+    order by r.ordinal limit ${most} for update`;
+}
+
 /** Columns that a move changes. */
 export type RunChange = Partial<
   Omit<RunRow, Exclude<keyof RunCopy, 'spec' | 'sealed_headers'> | 'id' | 'account_id' | 'schedule_id' | 'created_at'>

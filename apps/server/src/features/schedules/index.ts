@@ -13,6 +13,7 @@ export {
   lockDue,
   probeSchedules,
 } from './schedules.due.sql.ts';
+import { schedulesRestored } from './schedules.restored.ts';
 export { pauseChange, scheduleChange } from './schedules.changes.ts';
 export type { SchedulerOfSchedules } from './schedules.scheduler.ts';
 export {
@@ -35,4 +36,5 @@ export const schedulesManifest: Manifest = {
     tables: ['schedules.schedules', 'schedules.pauses'],
   },
   quotas: [schedulesQuota, scheduleBytesQuota, slotsQuota],
+  restored: schedulesRestored,
 };

@@ -1,4 +1,5 @@
 import type { Manifest } from '../../kernel/feature.ts';
+import { withdrawAllControls } from './sessions.controls.sql.ts';
 import { sessionsQuota, sessionBytesQuota } from './sessions.sql.ts';
 export { type SessionSaid, Sessions, workPlatforms } from './sessions.store.ts';
 export type { ControlRow } from './sessions.controls.sql.ts';
@@ -12,4 +13,7 @@ export const sessionsManifest: Manifest = {
     tables: ['sessions.turns', 'sessions.controls', 'sessions.sessions'],
   },
   quotas: [sessionsQuota, sessionBytesQuota],
+  restored: async ({ db, now }) => ({
+    'controls that no device had taken, taken back': await withdrawAllControls(db, now.iso),
+  }),
 };

@@ -121,6 +121,13 @@ export async function withdrawControl(db: Db, time: Time, id: string): Promise<C
   return row as ControlRow;
 }
 
+/** Takes back every control that waits for a device; answers how many. */
+export async function withdrawAllControls(db: Db, now: string): Promise<number> {
+  const { count } = await db`
+    update sessions.controls set withdrawn_at = ${now} where acked_at is null and withdrawn_at is null`;
+  return count;
+}
+
 /** Which of these ids are controls of a session that were taken back. */
 export async function listWithdrawn(db: Db, sessionId: string, ids: readonly string[]): Promise<string[]> {
   const rows = await db<{ id: string }[]>`

@@ -14,7 +14,8 @@ export type { FeedChange, FeedPage, Frame, View } from './feed.reader.ts';
 export { type Change, findHolder, recording } from './feed.store.ts';
 
 /** Random bytes that are part of every cursor. New ones void all cursors: after a restore changes may have other places. */
-const epochFact = 'feed_epoch';
+/** Names the line of changes that cursors are places in. */
+export const epochFact = 'feed_epoch';
 /** Changes that are kept of an account, and for how many days (design: feed). */
 const mostChanges = 200_000;
 const keptDays = 7;

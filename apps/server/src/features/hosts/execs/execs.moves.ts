@@ -70,6 +70,7 @@ const moves = {
     ],
   }),
   lose: to<{ error: string }>('unknown', { from: ['running'], effects: [over, why] }),
+  restore: to<{ error: string }>('unknown', { from: ['waiting', 'sent', 'running'], effects: [over, why] }),
   expire: to('expired', {
     from: execStates.where('unstarted'),
     guards: [guard('its time is over', (row, _, now) => Date.parse(row.expires_at) <= now.ms)],

@@ -157,6 +157,12 @@ export async function lockUnderway(
     order by order_no for update`;
 }
 
+/** The first commands that are not over, locked. */
+export async function lockUnfinished(db: Db, most: number): Promise<ExecRow[]> {
+  return db<ExecRow[]>`
+    select ${columns(db)} from hosts.execs where finished_at is null order by order_no limit ${most} for update`;
+}
+
 const keyLives = (db: Db) => db`exists (select 1 from keys.usable_view k where k.id = e.key_id)`;
 const accountMay = (db: Db) =>
   db`exists (select 1 from accounts.standing_view a where a.id = e.account_id and a.may_run)`;

@@ -43,6 +43,11 @@ export async function deleteReservation(db: Db, id: string): Promise<void> {
   await db`delete from keys.reservations where id = ${id}`;
 }
 
+/** Ends every reservation: the requests that made them are gone. */
+export async function deleteReservations(db: Db): Promise<void> {
+  await db`delete from keys.reservations`;
+}
+
 /** Deletes what gateways left behind that are gone. */
 export async function sweepReservations(db: Db, time: Time): Promise<void> {
   await db`delete from keys.reservations where lease_until < ${nowOf(db, time)} - interval '1 minute'`;

@@ -1,0 +1,27 @@
+import type { Db } from '../../kernel/db/db.ts';
+import type { Channel } from './notifications.sql.ts';
+
+/** No delivery is due so late: those that a person is to decide on. */
+const undecided = '9999-01-01T00:00:00Z';
+
+/** Holds every delivery until a person decides; answers how many. */
+export async function holdDeliveries(db: Db): Promise<number> {
+  return (await db`update notifications.deliveries set due_at = ${undecided}, held_until = null`).count;
+}
+
+/** Held deliveries by channel. */
+export async function countHeld(db: Db): Promise<{ channel: Channel; waiting: number }[]> {
+  return db`
+    select channel, count(*)::int as waiting from notifications.deliveries where due_at = ${undecided}
+    group by channel order by channel`;
+}
+
+/** Lets held deliveries go on; answers how many. */
+export async function releaseHeld(db: Db): Promise<number> {
+  return (await db`update notifications.deliveries set due_at = now() where due_at = ${undecided}`).count;
+}
+
+/** Drops held deliveries; answers how many. */
+export async function dropHeld(db: Db): Promise<number> {
+  return (await db`delete from notifications.deliveries where due_at = ${undecided}`).count;
+}
