@@ -25,6 +25,9 @@ export interface Images {
   ready(template: Template, waitMs: number): Promise<Image>;
   /** Builds it now, or joins the build under way. `onProgress` hears every change. */
   build(template: Template, onProgress?: (status: ImageStatus) => void): Promise<Image>;
+  /** Writes one that a paused sandbox was started from to a file, and takes it in under the same digest. */
+  exportKept(digest: string, file: string): Promise<void>;
+  importKept(digest: string, file: string): Promise<Image>;
 }
 
 /** The directories that are `/workspace` inside. */

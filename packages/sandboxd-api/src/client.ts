@@ -108,6 +108,16 @@ export class NodeClient {
     return bodyOf(await this.#send(of(id, 'archive')));
   }
 
+  /** All that stands for a sandbox, as a tar that another node takes in (`apps/sandboxd/README.md`). */
+  async copy(id: string): Promise<Readable> {
+    return bodyOf(await this.#send(of(id, 'copy')));
+  }
+
+  /** An image that paused sandboxes were started from, as an archive. */
+  async copyImage(digest: string): Promise<Readable> {
+    return bodyOf(await this.#send(`/v1/images/${digest}/copy`));
+  }
+
   /** Runs a command; ending the iteration, or `signal`, ends the command. */
   async *exec(id: string, json: ExecRequest, signal?: AbortSignal): AsyncGenerator<ExecEvent, void> {
     const bodySilenceMs = json.timeout_ms + aroundMs;

@@ -57,6 +57,8 @@ export interface SandboxState {
   expires_at: number;
   /** Bytes of disk that it takes while it is paused: its memory and its workspace, or that alone when only files were kept. */
   snapshot_bytes?: number;
+  /** Of a paused one: whether its memory was kept. */
+  memory?: boolean;
   /** Processes of the snapshot that it came from last, and ended within seconds of that. */
   ended_after_resume?: EndedProcess[];
 }

@@ -1,4 +1,5 @@
 import { template } from '@svc/contract';
+import { copyImage } from '../sandboxes/copies.ts';
 import type { Route } from './route.ts';
 
 export const nodeRoutes: Route[] = [
@@ -7,6 +8,14 @@ export const nodeRoutes: Route[] = [
 ];
 
 export const imageRoutes: Route[] = [
+  {
+    method: 'GET',
+    path: '/v1/images/{digest}/copy',
+    async run({ node, values, response }) {
+      response.setHeader('content-type', 'application/zstd');
+      await copyImage(node.context, values['digest'] ?? '', response);
+    },
+  },
   {
     method: 'POST',
     path: '/v1/images/{template}',

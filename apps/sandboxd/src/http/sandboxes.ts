@@ -10,6 +10,7 @@ import {
 } from '@svc/sandboxd-api';
 import { resetKernel, runCode } from '../sandboxes/cells.ts';
 import { exec } from '../sandboxes/commands.ts';
+import { copyOut } from '../sandboxes/copies.ts';
 import { entryOf } from '../sandboxes/context.ts';
 import { change, create, destroy } from '../sandboxes/lifecycle.ts';
 import { stateOf } from '../sandboxes/record.ts';
@@ -35,6 +36,14 @@ export const sandboxRoutes: Route[] = [
     method: 'PATCH',
     path: at(''),
     run: async (call) => await change(call.node.context, idOf(call), await readJson(call.request, changeRequest)),
+  },
+  {
+    method: 'GET',
+    path: at('/copy'),
+    async run(call) {
+      call.response.setHeader('content-type', 'application/x-tar');
+      await copyOut(call.node.context, idOf(call), call.response, call.signal);
+    },
   },
   { method: 'DELETE', path: at(''), run: (call) => destroy(call.node.context, idOf(call)) },
   { method: 'POST', path: at('/exec'), run: stream },

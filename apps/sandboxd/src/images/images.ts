@@ -10,6 +10,7 @@ import { NodeError } from '../error.ts';
 import type { Image, Images } from '../parts.ts';
 import { readArchive, readHeader, writeArchive } from './archive.ts';
 import { type TarBuilder, unpackTar } from './build.ts';
+import { exportKept, importKept } from './kept.ts';
 import type { Progress } from './progress.ts';
 import { type Recipe, recipeHash, recipes } from './recipes.ts';
 import { createImageStore, type ImageStore, type StoredImage } from './store.ts';
@@ -69,6 +70,8 @@ export function createImages(options: ImagesOptions): ImageShelf {
     remove: (digest) => shelf.store.remove(digest),
     exportTo: (name, file) => shelf.exportTo(name, file),
     importFrom: (file, tryOut) => shelf.importFrom(file, tryOut),
+    exportKept: (digest, file) => exportKept(shelf.store, digest, file),
+    importKept: (digest, file) => importKept(shelf.store, digest, file),
   };
 }
 

@@ -29,6 +29,10 @@ export interface Entry {
 export interface Context {
   /** Directory of the snapshots of paused sandboxes and of forks. */
   snapshots: string;
+  /** Directory of what is written for a backup. */
+  copies: string;
+  /** Directory of what a restore left to be taken in. */
+  arrivals: string;
   slots: number;
   entries: Map<string, Entry>;
   /** Ids that are being created or resumed, until their entry is as it will be: they take a slot, too. */

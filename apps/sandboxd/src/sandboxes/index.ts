@@ -17,6 +17,8 @@ import { type Context, idle, usedSlots } from './context.ts';
 import { watchGrowth } from './growth.ts';
 import { createInstances } from './instances.ts';
 import { createPool, pooled } from './pool.ts';
+import { takeArrivals } from './arrivals.ts';
+import { sweepCopies } from './copies.ts';
 import { createRecords } from './record.ts';
 import { recover } from './recovery.ts';
 import { createShims, type Shims } from './shims.ts';
@@ -65,7 +67,7 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   const place = (name: string): string => join(dir, name);
   // Search only for others: a v1 sandbox runs as a user of its own and must reach its files.
   await mkdir(dir, { recursive: true, mode: 0o711 });
-  const id = await nodeId(place('node-id'));
+  const id = await nodeId(place('node-id'), place(join('restored', 'sandboxes', 'node-id')));
   const guest = await publishAgent(place('guest'));
   const { shims, shim } = await cagedShims(parts, options);
   const drivers: Record<Backend, Driver> = {
@@ -81,6 +83,8 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   const context: Context = {
     ...shared,
     snapshots: place('snapshots'),
+    copies: place('copies'),
+    arrivals: place('restored'),
     slots: options.slots,
     entries: new Map(),
     creating: new Map(),
@@ -91,7 +95,7 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
     files,
     presetEnv: options.presetEnv,
   };
-  await recover(context, groups);
+  await takeUp(context, groups);
   const guests = [...context.entries.values()].map(({ record }) => record.guest);
   await sweepPublished(place('guest'), new Set([guest.path, ...guests]), 0);
   // A shim may load its modules late, for as long as it lives.
@@ -119,6 +123,13 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
       }
     },
   };
+}
+
+/** Finds again what there was, and takes in what a restore brought. */
+async function takeUp(context: Context, groups: ControlGroups): Promise<void> {
+  await sweepCopies(context);
+  await takeArrivals(context);
+  await recover(context, groups);
 }
 
 /** The store of shims, and the module that they run. */
@@ -152,11 +163,12 @@ async function able(driver: Driver): Promise<{ available: boolean; reason?: stri
   }
 }
 
-async function nodeId(path: string): Promise<string> {
+/** Its own, else that of the node whose sandboxes a restore brought, else a new one. */
+async function nodeId(path: string, restored: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch {
-    const id = randomUUID();
+    const id = (await readFile(restored, 'utf8').catch(() => '')).trim() || randomUUID();
     await writeFile(path, `${id}\n`, { mode: 0o600 });
     return id;
   }

@@ -88,7 +88,7 @@ export function stateOf(record: SandboxRecord): SandboxState {
     restored,
     image_digest: record.image.digest,
     expires_at,
-    ...(snapshot && { snapshot_bytes: snapshot.bytes }),
+    ...(snapshot && { snapshot_bytes: snapshot.bytes, memory: snapshot.memory }),
     ...(ended && ended.length > 0 && { ended_after_resume: ended }),
   };
 }

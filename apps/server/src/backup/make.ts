@@ -14,9 +14,11 @@ import type { Blobs } from '../kernel/outside/blobs.ts';
 import { providersPath } from '../kernel/outside/providers.ts';
 import { masterKeyFile, requireMasterKey } from '../master-key.ts';
 import { openBlobs } from '../resources.ts';
+import { sandboxdPlaces } from '../sandboxd.ts';
 import { copyCluster } from './cluster.ts';
 import { countRows, lastMigration, newInstallation, serverOf } from './database.sql.ts';
 import { formatVersion, type Header, names, places } from './format.ts';
+import { addSandboxes } from './sandboxes.ts';
 import { newSeal, type Seal } from './seal.ts';
 import { BackupWriter } from './writer.ts';
 
@@ -64,7 +66,10 @@ export async function makeBackup(
   // Those that came while the first were copied: the database knows them.
   await addBlobs(writer, blobs, copied);
   const rows = await countRows(sql);
-  const sandboxes = { kept: [], left: [] };
+  const sandboxes = await addSandboxes(writer, {
+    socket: sandboxdPlaces(config, dataDir).socket,
+    owner: header.installation,
+  });
   await writer.close({ finished_at: new Date().toISOString(), rows, sandboxes }, seal);
 }
 

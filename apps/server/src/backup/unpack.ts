@@ -7,6 +7,7 @@ import { CommandError } from '../kernel/base/errors.ts';
 import type { Blobs } from '../kernel/outside/blobs.ts';
 import { giveCluster, makeClusterPlace } from '../postgres/embedded.ts';
 import { names, places } from './format.ts';
+import { nodeIdName } from './sandboxes.ts';
 import { checkName, entriesOf, openSealed, type VerifiedBackup } from './reader.ts';
 import type { TarEntry } from './tar.ts';
 
@@ -22,6 +23,10 @@ export async function unpack(staging: string, source: Readable, verified: Verifi
   const told = new Map(verified.manifest.entries.map(([name, , sha256]) => [name, sha256]));
   for await (const entry of entriesOf(source)) {
     if (entry.name === names.header || entry.name === names.manifest || entry.name === names.seal) {
+      for await (const part of entry.body) void part;
+      continue;
+    }
+    if (!isWhole(entry.name, verified)) {
       for await (const part of entry.body) void part;
       continue;
     }
@@ -43,6 +48,12 @@ export async function unpack(staging: string, source: Readable, verified: Verifi
       throw new CommandError('the file changed while it was read; nothing was kept of it');
   }
   await giveCluster(cluster);
+}
+
+/** False for pieces of a sandbox that broke off while it was copied. */
+function isWhole(name: string, { manifest }: VerifiedBackup): boolean {
+  if (!name.startsWith(places.sandboxes) || name === nodeIdName) return true;
+  return manifest.sandboxes.kept.some(({ id }) => name.startsWith(`${places.sandboxes}${id}.tar.`));
 }
 
 function placeOf(name: string, staging: string, cluster: string): string {

@@ -18,7 +18,6 @@ export class BackupWriter {
   readonly #entries: BackupManifest['entries'] = [];
   readonly #seconds: number;
   #failure: unknown;
-  #bytes = 0;
 
   /** `at`: epoch milliseconds, the time of every entry. */
   constructor(target: Writable, at: number) {
@@ -29,6 +28,11 @@ export class BackupWriter {
       this.#zstd.destroy();
     });
     this.#zstd.pipe(target);
+  }
+
+  /** Whether nothing can be written any more. */
+  get failed(): boolean {
+    return this.#failure !== undefined;
   }
 
   get entries(): BackupManifest['entries'] {
@@ -94,14 +98,8 @@ export class BackupWriter {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Bytes before compression. */
-  get written(): number {
-    return this.#bytes;
-  }
-
   async #write(bytes: Buffer): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
-    this.#bytes += bytes.length;
     if (bytes.length === 0 || this.#zstd.write(bytes)) return;
     const gone = once(this.#zstd, 'close').then(() => {
       throw this.#failure ?? new Error('nobody reads the backup');

@@ -18,6 +18,7 @@ import { runCell } from './runCode.ts';
 import { type Caller, type Command, runCommand } from './nodes/commands.ts';
 import { createSandbox, isReady, type WantedSandbox } from './sandboxes.create.ts';
 import { endOfAccount } from './sandboxes.keeper.ts';
+import { sandboxesRestored } from './sandboxes.restored.ts';
 import { moveSandbox } from './sandboxes.moves.ts';
 import { Nodes, toApiFailure } from './nodes/nodes.ts';
 import type { Mover } from './sandboxes.running.ts';
@@ -138,6 +139,7 @@ export class Sandboxes {
 /** The feature without a running platform. */
 export const sandboxesManifest: Manifest = {
   name: 'sandboxes',
+  restored: sandboxesRestored,
   data: {
     tables: ['sandboxes.previews', 'sandboxes.sandboxes'],
     async end(parts, { accountId }) {

@@ -240,6 +240,11 @@ export async function sandboxesOfNode(db: Db, time: Time, nodeId: string) {
     where node_id = ${nodeId} and state in ${sandboxStates.sql('live')(db)}`;
 }
 
+/** Sandboxes that are not over, of all accounts. */
+export async function listAllLive(db: Db): Promise<Pick<SandboxRow, 'id' | 'state' | 'backend'>[]> {
+  return db`select id, state, backend from sandboxes.sandboxes where state in ${sandboxStates.sql('live')(db)} order by id`;
+}
+
 /** Which of these exist and are over, or were never heard of. */
 export async function notLive(db: Db, ids: readonly string[]): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
