@@ -1,10 +1,21 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../apps/server/src/testing.ts';
 import { freePort, killAll, noSandboxes, type Platform, run, startPlatform, temporaryFolder } from './platform.ts';
 
 after(killAll);
@@ -136,6 +147,45 @@ describe('a backup of a platform that runs', { concurrency: false }, () => {
     assert.equal(restored.code, 0, restored.stderr);
   });
 
+  test('is made by the platform itself, with those of before dropped, and keys that were revoked since are revoked again', async () => {
+    await using own = temporaryFolder();
+    const place = join(own.path, 'backups');
+    mkdirSync(place, { mode: 0o777 });
+    chmodSync(place, 0o777);
+    const name = hostname().replace(/[^A-Za-z0-9]+/g, '_');
+    for (const year of [2021, 2022, 2023])
+      writeFileSync(join(place, `svc-${name}-${year}-01-01T000000Z.tar.zst`), 'old');
+    const settings = { ...noSandboxes, ...secret, SVC_BACKUP_DIR: place, SVC_BACKUP_KEEP: '2' };
+    const made = () => readdirSync(place).filter((each) => /T\d{6}Z/.test(each) && !/-202[1-3]-/.test(each));
+    const first = await startPlatform(join(own.path, 'data'), await freePort(), settings);
+    const { key, id } = await ask(first, '/v1/keys', { name: 'lent', scopes: ['*'] });
+    await until(() => made().length === 1);
+    await until(() => readdirSync(place).filter((each) => /T\d{6}Z/.test(each)).length === 2);
+    const metrics = await fetch(first.url.replace(/\d+$/, (port) => String(Number(port) + 2)) + '/metrics');
+    assert.match(await metrics.text(), /svc_backup_age_seconds \d+/);
+    // The key is in this one for sure.
+    const backup = join(place, 'later.tar.zst');
+    assert.equal((await run(['backup', 'create', backup, '--data-dir', first.dataDir], secret)).code, 0);
+    await fetch(`${first.url}/v1/keys/${String(id)}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${first.key}` },
+    });
+    await first.end();
+    // Its first look writes down what was revoked.
+    const second = await startPlatform(first.dataDir, first.port, settings);
+    await until(() => readdirSync(place).some((each) => each.endsWith('-revoked.json')));
+    await until(() => readFileSync(revokedIn(place), 'utf8').includes(String(id)));
+    await second.end();
+    const dataDir = join(own.path, 'restored');
+    const restored = await run(['restore', backup, '--json', '--data-dir', dataDir], secret);
+    assert.equal(restored.code, 0, restored.stderr);
+    assert.match(JSON.stringify(JSON.parse(restored.stdout).keys.revoked_again), /lent/);
+    const again = await startPlatform(dataDir, await freePort());
+    const refused = await fetch(`${again.url}/v1/devices`, { headers: { authorization: `Bearer ${String(key)}` } });
+    assert.equal(refused.status, 401);
+    await again.end();
+  });
+
   test('two at once: one is made, the other is refused with the reason', async () => {
     const both = await Promise.all(
       ['one', 'two'].map((name) => run(['backup', 'create', join(folder.path, name), '--data-dir', platform.dataDir])),
@@ -183,6 +233,9 @@ describe('a backup of a platform that runs', { concurrency: false }, () => {
     await started.end();
   });
 });
+
+const revokedIn = (place: string): string =>
+  join(place, readdirSync(place).find((each) => each.endsWith('-revoked.json')) ?? '');
 
 /** Runs `./svc …`, and kills it and all that it began after some time. */
 async function killedAfter(words: readonly string[], ms: number): Promise<void> {

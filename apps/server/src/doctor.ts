@@ -5,6 +5,7 @@ import { NodeClient } from '@svc/sandboxd-api';
 import type { Config } from './config.ts';
 import { NoDatabase } from './database.ts';
 import { mediaCommand, MediaFiles } from './features/media/index.ts';
+import { backups } from './doctor.backups.ts';
 import type { Check } from './doctor.check.ts';
 import { hub, providers, waiting, withDatabase } from './doctor.platform.ts';
 import { relays, terminals } from './doctor.relay.ts';
@@ -38,6 +39,7 @@ export async function doctor(config: Config, log: Log): Promise<Check[]> {
     await gatewayPort(config, running),
     providers({ config, dataDir: findDataDir(config) }),
     await hub(findDataDir(config)),
+    await backups(config),
     await recordings(config, log),
     ...(await relays(config, running)),
     terminals(),

@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { type App, buildApp } from './app.ts';
+import { startBackups } from './backup/keeper.ts';
 import { settleRestore } from './backup/staging.ts';
 import { isAdopted } from './config.foreign.ts';
 import { type Config, ConfigError, systemEnvironment } from './config.ts';
@@ -107,6 +108,7 @@ export async function up(
       instance_id: kernel.gateways.id,
     }),
   );
+  if (role.works) running.defer(await startBackups(kernel));
   await served?.greet();
   if (!role.serves) process.stdout.write(partGreeting(part, { ...served?.address, ...probed?.at }));
   // Not at the exit alone: one that is killed would leave the next start nothing. 0.1 s, once.

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { takeLock } from '@svc/process-lock';
 import { type Config, processEnvironment, settingRows } from '../config.ts';
+import { secretFiles } from '../config.secrets.ts';
 import { CommandError } from '../kernel/base/errors.ts';
 import { findDataDir } from '../postgres/datadir.ts';
 import { becomePlatform } from '../root/user.ts';
@@ -47,7 +48,7 @@ export async function createBackup(config: Config, store: Store, name: string): 
   const verified = verifyBackup(check, config.backup.passphrase);
   // It may come before anybody waits for it.
   verified.catch(() => {});
-  await store.put(name, Readable.from(checked(startMaker(), check, verified), { objectMode: false }));
+  await store.put(name, Readable.from(checked(startMaker(config), check, verified), { objectMode: false }));
   return summaryOf(store.nameOf(name), await verified);
 }
 
@@ -77,9 +78,9 @@ interface Maker {
 
 const main = join(import.meta.dirname, '../main.ts');
 
-function startMaker(): Maker {
+function startMaker(config: Config): Maker {
   const words = [...process.execArgv, main, ...settingsWords(), 'backup', 'create', toStdout];
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'], env: processEnvironment() });
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'], env: environmentOf(config) });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-4_096)));
   const ended = once(child, 'close').then(([code]) => {
@@ -91,9 +92,24 @@ function startMaker(): Maker {
   return { output: child.stdout as AsyncIterable<Buffer>, ended, stop: () => void child.kill() };
 }
 
-/** The settings of this command line, for a process beside it. */
+/** With the secrets that this process may have read as root: the maker, as another user, could not read their files. */
+function environmentOf({ masterKey, s3Access, backup, natsUrl, mail }: Config): NodeJS.ProcessEnv {
+  const known = {
+    SVC_MASTER_KEY: masterKey,
+    SVC_S3_SECRET_ACCESS_KEY: s3Access.secretAccessKey,
+    SVC_BACKUP_PASSPHRASE: backup.passphrase,
+    SVC_NATS_URL: natsUrl,
+    SVC_SMTP_URL: mail?.smtpUrl,
+  };
+  const rest = Object.entries(processEnvironment()).filter(([name]) => !secretFiles.has(name));
+  return { ...Object.fromEntries(rest), ...Object.fromEntries(Object.entries(known).filter(([, value]) => value)) };
+}
+
+/** The settings of this command line, for a process beside it; not the files of secrets. */
 function settingsWords(): string[] {
-  const flags = new Set(settingRows().flatMap((row) => row.flags.map(({ flag }) => flag)));
+  const flags = new Set(
+    settingRows().flatMap((row) => row.flags.flatMap(({ flag, gives }) => (secretFiles.has(gives) ? [] : [flag]))),
+  );
   const words = process.argv.slice(2);
   return words.flatMap((word, at) => {
     if (flags.has(word)) return [word, words[at + 1] ?? ''];

@@ -13,6 +13,7 @@ import { openBlobs } from '../resources.ts';
 import { findRunningProcesses } from '../running.ts';
 import type { BackupManifest } from './format.ts';
 import { openSealed, type VerifiedBackup, verifyBackup } from './reader.ts';
+import { readRevocations } from './revocations.ts';
 import { type Revived, revive } from './revive.ts';
 import { beginStaging, completeStaging, dropStaging, requireEmpty } from './staging.ts';
 import type { Store } from './store.ts';
@@ -63,9 +64,11 @@ export async function restoreBackup(configOf: (kept: Given) => Config, store: St
       const blobs = await openBlobs(configOf(settingsOf(verified)), staging);
       await unpack(staging, await store.open(name), verified, blobs);
       writeSecret(join(staging, masterKeyFile), masterKey);
-      const revived = await revive(staging, masterKey, instantOf(Date.parse(verified.header.created_at)));
+      const { created_at, installation } = verified.header;
+      const revocations = await readRevocations(store, installation);
+      const at = instantOf(Date.parse(created_at));
+      const revived = await revive(staging, { masterKey, backedUpAt: at, revocations });
       completeStaging(dataDir);
-      const { created_at } = verified.header;
       return { data_dir: dataDir, backup_of: created_at, files: verified.manifest.entries.length, ...revived };
     } catch (error) {
       await dropStaging(dataDir);

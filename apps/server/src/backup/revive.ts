@@ -8,6 +8,7 @@ import { openKeyring } from '../master-key.ts';
 import { ensurePostgres, stopPostgres } from '../postgres/embedded.ts';
 import { prepareDatabase } from '../resources.ts';
 import { countRows } from './database.sql.ts';
+import { applyRevocations, type readRevocations } from './revocations.ts';
 import { settleDatabase } from './settle.ts';
 
 /** What a database that was started from a backup has. */
@@ -18,14 +19,25 @@ export interface Revived {
   migrated: number;
   /** How much does not go on as it was, by what it is. */
   changed: Counts;
+  /** Keys that were revoked after the backup and are so again; without a list what to look at. */
+  keys: { revoked_again: string[] } | { next: string };
 }
+
+interface Reviving {
+  masterKey: string;
+  backedUpAt: Instant;
+  /** The list that was kept beside the backup. */
+  revocations: Awaited<ReturnType<typeof readRevocations>>;
+}
+
+const allKeysLive = 'no list of revoked keys is beside the backup: those revoked since work again, see ./svc keys list';
 
 /**
  * Starts the database of a restore by itself, which brings it to the instant of the backup, and makes it one that may go on:
  * what another process held then, nobody holds now. Every row is read, with its checksums. Throws when the master key is not
  * that of the database.
  */
-export async function revive(staging: string, masterKey: string, backedUpAt: Instant): Promise<Revived> {
+export async function revive(staging: string, { masterKey, backedUpAt, revocations }: Reviving): Promise<Revived> {
   const embedded = await ensurePostgres(staging);
   try {
     const target = { embedded, database: databaseName };
@@ -34,9 +46,13 @@ export async function revive(staging: string, masterKey: string, backedUpAt: Ins
       await openKeyring(sql, masterKey, { dataDir: staging });
       const migrated = await prepareDatabase(target);
       const changed = await settleDatabase(sql, backedUpAt);
+      const again = revocations && (await applyRevocations(sql, revocations));
       const rows = await countRows(sql);
       return {
         changed,
+        keys: again
+          ? { revoked_again: again.map(({ name, prefix }) => `${name} (${prefix}…)`) }
+          : { next: allKeysLive },
         tables: Object.keys(rows).length,
         rows: Object.values(rows).reduce((sum, count) => sum + count, 0),
         migrated: migrated.length,

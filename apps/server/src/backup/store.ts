@@ -1,8 +1,9 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { isAlive } from '@svc/process-lock';
 import type { Config } from '../config.ts';
@@ -21,6 +22,10 @@ interface Kept {
 export interface Store {
   put(name: string, body: Readable): Promise<void>;
   open(name: string): Promise<Readable>;
+  /** Writes a small file whole, in the place of one that was there. */
+  replace(name: string, text: string): Promise<void>;
+  /** A small file; undefined when there is none. */
+  read(name: string): Promise<string | undefined>;
   /** Those with a name of ours, the newest first. */
   list(): Promise<Kept[]>;
   remove(name: string): Promise<void>;
@@ -31,6 +36,9 @@ export interface Store {
 /** `svc-<machine>-<time>.tar.zst`. */
 export const newName = (at: Date): string =>
   `svc-${machine()}-${at.toISOString().slice(0, 19).replaceAll(':', '')}Z.tar.zst`;
+
+/** Whether this machine made it: several may share a place, and each removes its own. */
+export const isOwn = ({ name }: Pick<Kept, 'name'>): boolean => name.startsWith(`svc-${machine()}-`);
 
 const machine = (): string =>
   hostname()
@@ -89,6 +97,20 @@ function folderStore(folder: string): Store {
       }
       return createReadStream('', { fd: file, highWaterMark: 256 * 1024 });
     },
+    async replace(name, text) {
+      const part = `${pathOf(name)}.part-${process.pid}`;
+      try {
+        await writeFile(part, text, { mode: 0o600, flush: true });
+        await rename(part, pathOf(name));
+      } catch (error) {
+        throw explained(error, folder);
+      }
+    },
+    read: (name) =>
+      readFile(pathOf(name), 'utf8').catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return undefined;
+        throw explained(error, pathOf(name));
+      }),
     async list() {
       const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return [];
@@ -124,6 +146,13 @@ async function s3Store(config: Config, bucket: string, prefix: string): Promise<
       const found = await blobs.get(keyOf(name));
       if (!found) throw new CommandError(`there is no ${keyOf(name)} in the bucket ${bucket}`);
       return found.body;
+    },
+    async replace(name, text) {
+      await blobs.put(keyOf(name), Buffer.from(text));
+    },
+    async read(name) {
+      const found = await blobs.get(keyOf(name));
+      return found && (await buffer(found.body)).toString();
     },
     async list() {
       const all = await blobs.list(prefix === '' ? '' : `${prefix}/`);

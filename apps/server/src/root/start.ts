@@ -2,7 +2,7 @@
 // `helper.ts`. Everything else runs as root does.
 import { spawn, type StdioOptions } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { settleRestore, unsettledRestore } from '../backup/staging.ts';
 import { isAdopted, isOfRoot } from '../config.foreign.ts';
@@ -111,6 +111,7 @@ async function becomeUser({ config, dataDir }: ReturnType<typeof readConfig>): P
 /** Makes what only root can make; answers the arguments of the node agent, if it is this platform's. */
 async function prepare(config: Config, dataDir: string, user: PlatformUser): Promise<string[] | undefined> {
   adoptDataDir(dataDir, user);
+  makeBackupDir(config.backup.place, user);
   if (config.databaseUrl === undefined) {
     const cluster = await prepareCluster(dataDir);
     if (dirname(cluster) !== dataDir) adoptCluster(cluster, user);
@@ -122,6 +123,13 @@ async function prepare(config: Config, dataDir: string, user: PlatformUser): Pro
   }
   noteImagesDir(dataDir, config.sandboxes.imagesDir);
   return prepareSandboxd(config, dataDir, { systemPackages: maySystemPackages() });
+}
+
+/** Makes the folder of backups, for the platform to write to. One that is there stays whose it is. */
+function makeBackupDir(place: string | undefined, { uid, gid }: PlatformUser): void {
+  if (place === undefined || place.startsWith('s3://') || existsSync(place)) return;
+  mkdirSync(place, { recursive: true, mode: 0o700 });
+  chownSync(place, uid, gid);
 }
 
 /**

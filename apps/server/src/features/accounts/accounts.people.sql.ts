@@ -51,6 +51,13 @@ export async function isOperator(db: Db, id: string): Promise<boolean> {
   return (await db`select from accounts.accounts where id = ${id} and operator`).length > 0;
 }
 
+/** The accounts of those who run the installation. */
+export async function listOperators(db: Db): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from accounts.accounts where operator and suspended_at is null order by id limit 1000`;
+  return rows.map(({ id }) => id);
+}
+
 /** Any constant: the number under which changes of operators queue up. */
 const operatorsLock = 7_822_040;
 

@@ -5,6 +5,7 @@ import { keysCommands } from './keys.commands.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { findGrant } from './keys.sql.ts';
 
+export { listRevoked, revokeListed } from './keys.sql.ts';
 export { revokeWithin } from './keys.change.ts';
 export { changeConnection, closeConnection, keyOfPerson, openConnection } from './keys.connections.ts';
 export { issueKey } from './keys.issue.ts';

@@ -229,6 +229,20 @@ export async function updateKey(db: Db, id: string, change: KeyChange): Promise<
   await db`update keys.keys set ${db(stored as Record<string, string>)} where id = ${id}`;
 }
 
+/** Ids of keys that were revoked, `most` of them. */
+export async function listRevoked(db: Db, most: number): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from keys.keys where status = 'revoked' order by id limit ${most}`;
+  return rows.map(({ id }) => id);
+}
+
+/** Revokes those of these keys that are not; answers which. */
+export async function revokeListed(db: Db, ids: readonly string[]): Promise<(KeyName & { id: string })[]> {
+  return db`
+    update keys.keys set status = 'revoked' where id = any(${[...ids]}::uuid[]) and status <> 'revoked'
+    returning id, name, prefix`;
+}
+
 /** Notes that the key was used; at most once per cache fill. */
 export async function touchKey(db: Db, id: string): Promise<void> {
   await db`update keys.keys set last_used_at = now() where id = ${id}`;

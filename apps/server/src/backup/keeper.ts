@@ -1,0 +1,103 @@
+import { listOperators } from '../features/accounts/index.ts';
+import { notifyMany } from '../features/notifications/index.ts';
+import { CommandError } from '../kernel/base/errors.ts';
+import { inTransaction } from '../kernel/db/db.ts';
+import { readOrCreateFact } from '../kernel/db/facts.ts';
+import type { Kernel } from '../kernel/kernel.ts';
+import { startLoop } from '../kernel/work/loop.ts';
+import { createBackup } from './create.ts';
+import { newInstallation } from './database.sql.ts';
+import { keepRevocations } from './revocations.ts';
+import { isOwn, newName, openStore, type Store } from './store.ts';
+
+const lookEveryMs = 60_000;
+/** A place that cannot take a backup is tried again after this. */
+const againMs = 10 * 60_000;
+const dayMs = 86_400_000;
+
+/** Whether a backup of this age is late: half of its time beyond when it was due. */
+export const isLate = (ageMs: number, everySeconds: number): boolean => ageMs > everySeconds * 1_500;
+
+/**
+ * Makes a backup whenever one is due (`SVC_BACKUP_DIR`, `_EVERY`), keeps as many as asked for, and tells the operators once a
+ * day while the newest is late. Of several processes one makes it: a backup has a lock. Answers how it is ended.
+ */
+export async function startBackups(kernel: Kernel): Promise<() => Promise<void>> {
+  const { place } = kernel.config.backup;
+  if (place === undefined || kernel.config.databaseUrl !== undefined) return () => Promise.resolve();
+  const keeper = new Keeper(kernel, await openStore(place, kernel.config));
+  kernel.metrics.gauge('svc_backup_age_seconds', 'Age of the newest backup, or of the platform without one', () =>
+    Math.round(keeper.ageMs() / 1_000),
+  );
+  const loop = startLoop(kernel, { name: 'kernel.backups', everyMs: lookEveryMs, work: () => keeper.look() });
+  loop.wake();
+  return () => loop.stop();
+}
+
+class Keeper {
+  readonly #kernel: Kernel;
+  readonly #store: Store;
+  readonly #startedAt: number;
+  #newestAt: number | undefined;
+  #notBefore = 0;
+  #revoked: string | undefined;
+
+  constructor(kernel: Kernel, store: Store) {
+    this.#kernel = kernel;
+    this.#store = store;
+    this.#startedAt = kernel.clock.now();
+  }
+
+  ageMs(): number {
+    return Math.max(0, this.#kernel.clock.now() - (this.#newestAt ?? this.#startedAt));
+  }
+
+  async look(): Promise<void> {
+    const { clock, log, config } = this.#kernel;
+    if (clock.now() < this.#notBefore) return;
+    try {
+      const [newest] = (await this.#store.list()).filter(isOwn);
+      this.#newestAt = newest?.at.getTime();
+      if (newest === undefined || this.ageMs() >= config.backup.everySeconds * 1_000) await this.#make();
+      await this.#keepRevocations();
+    } catch (error) {
+      this.#notBefore = clock.now() + againMs;
+      const reason = error instanceof CommandError ? error.message : error;
+      log.error({ err: reason, again_ms: againMs }, 'no backup was made; it is tried again');
+    }
+    if (isLate(this.ageMs(), config.backup.everySeconds)) await this.#tell();
+  }
+
+  async #make(): Promise<void> {
+    const { clock, config, log } = this.#kernel;
+    const begun = clock.monotonic();
+    const { file, bytes } = await createBackup(config, this.#store, newName(new Date(clock.now())));
+    this.#newestAt = clock.now();
+    log.info({ file, bytes, ms: Math.round(clock.monotonic() - begun) }, 'a backup was made');
+    const old = (await this.#store.list()).filter(isOwn).slice(config.backup.keep);
+    for (const { name } of old) await this.#store.remove(name);
+  }
+
+  async #keepRevocations(): Promise<void> {
+    const { sql } = this.#kernel;
+    const installation = (await readOrCreateFact(sql, 'installation', newInstallation)).toString('hex');
+    this.#revoked = await keepRevocations(sql, this.#store, installation, this.#revoked);
+  }
+
+  async #tell(): Promise<void> {
+    const { sql, clock } = this.#kernel;
+    const hours = Math.floor(this.ageMs() / 3_600_000);
+    const day = Math.floor(clock.now() / dayMs);
+    await inTransaction(sql, async (db) => {
+      const told = (await listOperators(db)).map((accountId) => ({
+        accountId,
+        dedupeKey: `backup.late:${day}`,
+        type: 'backup.late',
+        title: 'The backup is late',
+        body: `The newest is ${hours} h old. ./svc doctor says why none was made.`,
+        severity: 'warning' as const,
+      }));
+      await notifyMany(this.#kernel, db, told);
+    });
+  }
+}

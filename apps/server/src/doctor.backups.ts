@@ -1,0 +1,27 @@
+import { isLate } from './backup/keeper.ts';
+import { isOwn, openStore } from './backup/store.ts';
+import type { Config } from './config.ts';
+import type { Check } from './doctor.check.ts';
+
+const name = 'backups';
+
+/** How old the newest backup is, where the platform makes them by itself. */
+export async function backups(config: Config): Promise<Check> {
+  const { place, everySeconds, passphrase } = config.backup;
+  if (config.databaseUrl !== undefined)
+    return { name, ok: true, found: 'the database is a server of yours, which has means of its own' };
+  if (place === undefined)
+    return { name, ok: true, found: 'the platform makes none; set SVC_BACKUP_DIR, or run ./svc backup create FILE' };
+  try {
+    const [newest] = (await (await openStore(place, config)).list()).filter(isOwn);
+    if (!newest) return { name, ok: false, found: `none in ${place}`, fix: 'start the platform, or see its log' };
+    const ageMs = Date.now() - newest.at.getTime();
+    const secrets = passphrase === undefined ? ', without secrets: set SVC_BACKUP_PASSPHRASE' : '';
+    const found = `the newest in ${place} is ${Math.floor(ageMs / 3_600_000)} h old${secrets}`;
+    const ok = !isLate(ageMs, everySeconds);
+    return { name, ok, found, ...(!ok && { fix: 'see the log of the platform, then ./svc backup create' }) };
+  } catch (error) {
+    const found = error instanceof Error ? error.message : String(error);
+    return { name, ok: false, found, fix: 'give the platform a place that it may write to (SVC_BACKUP_DIR)' };
+  }
+}
