@@ -26,7 +26,7 @@ export async function npmPackage(): Promise<Buffer> {
     name,
     version,
     description: 'Client of svc',
-    license: 'UNLICENSED',
+    license: 'Apache-2.0',
     type: 'module',
     exports: {
       '.': { types: './types/sdk/src/index.d.ts', default: './index.js' },
