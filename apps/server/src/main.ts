@@ -41,7 +41,10 @@ import { namedKeyFiles, providersPath } from './kernel/outside/providers.ts';
 import { becomePlatform } from './root/user.ts';
 import { rotateMasterKey } from './master-key.ts';
 
+import { showLogs } from './logs.ts';
 import { status, statusCode } from './status.ts';
+import { stop } from './stop.ts';
+import { uninstall } from './uninstall.ts';
 import { type Part, up } from './up.ts';
 
 const program = new Command('svc')
@@ -130,6 +133,23 @@ program
     print(json() ? found : running ? processes : `nothing runs on ${data_dir}; start it with ./svc up`);
     process.exitCode = statusCode(found);
   });
+program
+  .command('stop')
+  .description('have the platform of the data dir finish what it does, and wait until it has ended')
+  .action(async () => print(await stop(config())));
+program
+  .command('logs')
+  .description('the log of the platform that runs')
+  .option('-n, --lines <count>', 'how many lines', '100')
+  .option('-f, --follow', 'go on as lines come', false)
+  .option('--database', 'the log of the embedded Postgres', false)
+  .action((wanted: { lines: string; follow: boolean; database: boolean }) => showLogs(config(), wanted));
+program
+  .command('uninstall')
+  .description('take the platform off this machine; without --yes it only tells what goes')
+  .option('--yes', 'do it', false)
+  .option('--data', 'everything that it kept, too; make a backup first', false)
+  .action(async (wanted: { yes: boolean; data: boolean }) => print(await uninstall(config(), wanted)));
 program
   .command('doctor')
   .description('what this machine lacks, and what to do')

@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isRunning } from '@svc/process-lock';
+import type { Config } from './config.ts';
+import { CommandError } from './kernel/base/errors.ts';
+import { findDataDir } from './postgres/datadir.ts';
+import { findRunning } from './postgres/embedded.ts';
+import { findRunningProcesses } from './running.ts';
+
+/** A drain takes 10 s at most; on a busy machine a little more. */
+const endMs = 30_000;
+const lookEveryMs = 50;
+
+/** The result of `svc stop`. */
+interface Stopped {
+  stopped: { part: string; pid: number }[];
+  /** What goes on without the platform, and how it ends. */
+  left: string[];
+}
+
+/**
+ * Has the processes of a data dir drain and end, and waits for them. Throws `CommandError` when one does not, or is another
+ * user's. Nothing runs: nothing to stop.
+ */
+export async function stop(config: Config): Promise<Stopped> {
+  const dataDir = findDataDir(config);
+  const processes = findRunningProcesses(dataDir);
+  for (const { pid } of processes) {
+    try {
+      process.kill(pid, 'SIGTERM');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') continue;
+      throw new CommandError(`pid ${pid} is another user's: stop it as that user, or as root`);
+    }
+  }
+  const until = performance.now() + endMs;
+  while (processes.some((each) => isRunning(each))) {
+    if (performance.now() > until) {
+      const pids = processes.filter((each) => isRunning(each)).map(({ pid }) => pid);
+      throw new CommandError(`pid ${pids.join(', ')} did not end in ${endMs / 1_000} s; see its log, then: kill -9`);
+    }
+    await delay(lookEveryMs);
+  }
+  const database = findRunning(dataDir);
+  const sandboxes = 'sandboxes that run: they end at their own time, or with ./svc uninstall';
+  return {
+    stopped: processes.map(({ part, pid }) => ({ part, pid })),
+    left: [
+      ...(database ? [`the database, pid ${database.pid}: another process uses it`] : []),
+      ...(processes.some(({ part }) => part === 'all' || part === 'sandboxd') ? [sandboxes] : []),
+    ],
+  };
+}
