@@ -87,7 +87,10 @@ describe('commands beside a running platform', () => {
     await asked(dataDir, `delete from kernel.migrations where name = '${last.name}'`);
     const listed = await run(['keys', 'list', '--email', 'owner@localhost'], settings());
     assert.equal(listed.code, 1);
-    assert.match(listed.stderr, new RegExp(`^svc: the database lacks migration ${last.name} .*\\./svc up\n$`));
+    assert.match(
+      listed.stderr,
+      new RegExp(`^svc: the database lacks migration ${last.name} .*\\./svc migrate.*\\./svc up\n$`),
+    );
     const { stdout } = await run(['doctor', '--json'], settings());
     const schema = JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === 'schema');
     assert.match(schema.found, /^1 migrations? waits? for the next/);

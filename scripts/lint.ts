@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { entries, machines, paths, readSources, root, verbs } from './rules/repository.ts';
+import { checkMigrationRules } from './rules/migrations.ts';
+import { entries, machines, paths, readSources, releases, root, verbs } from './rules/repository.ts';
 import { checkAll } from './rules/rules.ts';
 
 /** Format, types, lint and the rules of ARCHITECTURE.md. Exits 1 when any finds a fault. */
@@ -16,8 +17,10 @@ let failed = false;
 for (const [command, options] of steps) {
   failed = spawnSync(command, options, { cwd: root, stdio: 'inherit' }).status !== 0 || failed;
 }
-for (const { path, rule, found } of checkAll(readSources(), verbs, paths, machines, entries)) {
-  console.error(`${path}: ${rule}: ${found}`);
+const sources = readSources();
+const found = [...checkAll(sources, verbs, paths, machines, entries), ...checkMigrationRules(sources, releases)];
+for (const { path, rule, found: what } of found) {
+  console.error(`${path}: ${rule}: ${what}`);
   failed = true;
 }
 process.exit(failed ? 1 : 0);

@@ -12,5 +12,5 @@ if (!isFeature || !/^[a-z][a-z0-9_]*$/.test(what)) {
 }
 const numbers = readdirSync(folder).map((file) => Number.parseInt(file, 10));
 const name = `${String(Math.max(...numbers) + 1).padStart(4, '0')}.${feature}.${what}.sql`;
-writeFileSync(join(folder, name), '-- Why: \n', { flag: 'wx' });
+writeFileSync(join(folder, name), '-- additive\n-- Why: \n', { flag: 'wx' });
 console.log(join('apps/server/migrations', name));

@@ -1,3 +1,4 @@
+-- additive
 -- Why: notes are kept by account, newest first.
 create schema notes;
 

@@ -20,6 +20,11 @@ export const paths: Record<string, string> = Object.fromEntries(
   ),
 );
 
+/** Releases that were made, as the changelog names them. */
+export const releases: string[] = [
+  ...readFileSync(join(root, 'CHANGELOG.md'), 'utf8').matchAll(/^## (\d+\.\d+\.\d+)/gm),
+].map(([, release = '']) => release);
+
 /** The state machines of all features. */
 export const machines: Stateful[] = manifests.flatMap(({ machines: own = [] }) =>
   own.map(({ table, states }) => ({ table, states: states.names })),

@@ -8,7 +8,7 @@ import { readProviders } from './features/health/index.ts';
 import { checkBuild } from './features/hub/index.ts';
 import { findLanesOff } from './features/providers/index.ts';
 import type { Sql } from './kernel/db/db.ts';
-import { missingMigrations } from './kernel/db/migrate.ts';
+import { missingMigrations } from './kernel/db/applied.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { Blobs } from './kernel/outside/blobs.ts';
 import type { ProvidersPlace } from './kernel/outside/providers.ts';

@@ -9,7 +9,7 @@ import { backups } from './doctor.backups.ts';
 import type { Check } from './doctor.check.ts';
 import { hub, providers, waiting, withDatabase } from './doctor.platform.ts';
 import { relays, terminals } from './doctor.relay.ts';
-import { migrationNames } from './kernel/db/migrate.ts';
+import { migrationNames } from './kernel/db/applied.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { systemClock } from './kernel/base/clock.ts';
 import type { Log } from './kernel/base/log.ts';

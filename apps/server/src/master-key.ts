@@ -13,7 +13,7 @@ import { CommandError } from './kernel/base/errors.ts';
 import { BrokenSeal, createKeyring, type Keyring, type Sealed } from './kernel/base/crypto.ts';
 import { type Db, inTransaction, openDatabase, type Sql } from './kernel/db/db.ts';
 import { readFact, readOrCreateFact, writeFact } from './kernel/db/facts.ts';
-import { requireSchema } from './kernel/db/migrate.ts';
+import { requireSchema } from './kernel/db/applied.ts';
 import { sealedAnswers } from './kernel/mount/idempotency.ts';
 import { liveGateways } from './kernel/peers/gateways.ts';
 import { becomePlatform } from './root/user.ts';

@@ -19,7 +19,8 @@ import { openJobs } from './kernel/work/jobs.ts';
 import { createRateLimiter } from './kernel/share/limits.ts';
 import type { Log } from './kernel/base/log.ts';
 import { createMetrics } from './kernel/base/metrics.ts';
-import { migrate, requireSchema } from './kernel/db/migrate.ts';
+import { requireSchema } from './kernel/db/applied.ts';
+import { migrate } from './kernel/db/migrate.ts';
 import { createOutbound } from './kernel/outside/outbound.ts';
 import { DeviceStreams } from './kernel/streams/device-streams.ts';
 import { openFeed } from './kernel/streams/feed.ts';
@@ -150,13 +151,13 @@ export async function openBlobs(config: Config, dataDir: string, clock?: Clock):
 }
 
 /**
- * As the owner, and on a connection of its own: a migration may take longer than what requests wait for. Answers what was
- * applied.
+ * As the owner, and on connections of its own: a migration may take longer than what requests wait for. `say` gets a sentence for
+ * whom it waits. Answers what was applied.
  */
-export async function prepareDatabase(target: DatabaseTarget): Promise<string[]> {
-  const sql = openDatabase(target, 1);
+export async function prepareDatabase(target: DatabaseTarget, say: (what: string) => void): Promise<string[]> {
+  const sql = openDatabase(target, 2);
   try {
-    const applied = await migrate(sql);
+    const applied = await migrate(sql, { say });
     if ('embedded' in target) await prepareApplicationRole(sql);
     return applied;
   } finally {
@@ -178,7 +179,9 @@ async function openBase(
     ? { target: options.database, close: () => Promise.resolve() }
     : await openTarget(config, dataDir, { log, clock, openFolders });
   opening.defer(database.close);
-  const applied = await orNamed('SVC_DATABASE_URL', config.databaseUrl, () => prepareDatabase(database.target));
+  const applied = await orNamed('SVC_DATABASE_URL', config.databaseUrl, () =>
+    prepareDatabase(database.target, (what) => log.info(what)),
+  );
   const target = asApplication(database.target);
   if (applied.length > 0) log.info({ count: applied.length, last: applied.at(-1) }, 'migrations applied');
   const open = (most: number): Sql => {

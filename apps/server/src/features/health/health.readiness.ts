@@ -1,5 +1,5 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import { missingMigrations } from '../../kernel/db/migrate.ts';
+import { missingMigrations } from '../../kernel/db/applied.ts';
 import { probeAuthPath } from '../keys/index.ts';
 import { lanesOff, readProviders } from './health.jobs.ts';
 

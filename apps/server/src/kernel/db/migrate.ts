@@ -1,91 +1,61 @@
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { CommandError } from '../base/errors.ts';
-import { type Db, inTransaction, type Sql } from './db.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Build, isApplied, migrationLock, missingOf, noteApplied, prepareTable } from './applied.ts';
+import { migrateConcurrently } from './concurrently.ts';
+import { inTransaction, type Sql } from './db.ts';
+import type { Migration } from './migration.ts';
+import { codeOf, told } from './waiting.ts';
 
-interface Migration {
-  name: string;
-  sql: string;
-  checksum: string;
-}
-
-const migrationsDir = join(import.meta.dirname, '../../../migrations');
-/** Any constant: the number under which gateways that start at once queue up. */
-export const migrationLock = 7_822_001;
+/** A statement of a migration waits this long for a lock: what is asked meanwhile waits behind it. Then it gives way. */
+const lockTimeoutMs = 500;
+const againAfterMs = { least: 250, most: 10_000 };
 
 /**
- * Applies the missing migrations in order and answers their names. Each runs in a transaction of its own under one
- * advisory lock, so any number of gateways may start at once. Throws when an applied file was changed, and when the
- * database has migrations that this build does not know: an older version must not start on a newer schema.
+ * Applies the missing migrations in order and answers their names, while older releases may run on the database. Each runs
+ * in a transaction of its own under one advisory lock, so any number of gateways may start at once; those that are marked
+ * `concurrently` run outside of one. Killed at any point, it is finished by the next start. None stands in front of requests:
+ * what gets no lock in time gives way, and tries again until it can; `say` gets a sentence for whom it waits. The pool needs a
+ * second connection to know that.
+ *
+ * Throws when an applied file was changed, and when the database has migrations that this build does not know, unless they
+ * say that its release runs on: the release before starts on the schema of the next one.
  */
-export async function migrate(sql: Sql): Promise<string[]> {
-  const unknown = await unknownMigrations(sql);
-  if (unknown.length > 0) {
-    throw new CommandError(
-      `a newer version of svc has changed this database (${unknown.at(-1)}); start that version, or restore a copy from before`,
-    );
-  }
+export async function migrate(
+  sql: Sql,
+  { say = () => {}, ...build }: Build & { say?: (what: string) => void } = {},
+): Promise<string[]> {
+  const missing = await missingOf(sql, build);
+  if (missing.length > 0) await inTransaction(sql, prepareTable);
   const applied: string[] = [];
-  for (const migration of readMigrations()) {
-    const ran = await inTransaction(sql, async (tx) => {
-      await tx`select pg_advisory_xact_lock(${migrationLock})`;
-      await tx`create schema if not exists kernel`;
-      await tx`create table if not exists kernel.migrations (
-        name text primary key, checksum text not null, applied_at timestamptz not null default now())`;
-      const [known] = await tx<{ checksum: string }[]>`
-        select checksum from kernel.migrations where name = ${migration.name}`;
-      if (known && known.checksum !== migration.checksum) {
-        throw new Error(`migration ${migration.name} was changed after it was applied; add a new one instead`);
-      }
-      if (known) return false;
-      await tx.unsafe(migration.sql);
-      await tx`insert into kernel.migrations ${tx({ name: migration.name, checksum: migration.checksum })}`;
-      return true;
-    });
-    if (ran) applied.push(migration.name);
+  for (const migration of missing) {
+    const apply = migration.concurrently ? migrateConcurrently : migrateInTransaction;
+    if (await untilLocked(migration, () => apply(sql, migration, say), say)) applied.push(migration.name);
   }
   return applied;
 }
 
-/**
- * Names of this build's migrations that the database lacks. Newer ones it may have are fine for a gateway that runs:
- * they only add.
- */
-export async function missingMigrations(db: Db): Promise<string[]> {
-  const applied = new Set(await appliedMigrations(db));
-  return migrationNames().filter((name) => !applied.has(name));
+/** Tries again, later and later, what got no lock in time. */
+async function untilLocked<T>({ name }: Migration, work: () => Promise<T>, say: (what: string) => void): Promise<T> {
+  for (let wait = againAfterMs.least; ; wait = Math.min(wait * 2, againAfterMs.most)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!gaveWay(error)) throw error;
+      say(`migration ${name} gave way, and tries again in ${wait} ms`);
+    }
+    await delay(wait);
+  }
 }
 
-/** Names of this build's migrations, in order. */
-export const migrationNames = (): string[] => readMigrations().map(({ name }) => name);
+/** lock_not_available, deadlock_detected */
+const gaveWay = (error: unknown): boolean => ['55P03', '40P01'].includes(codeOf(error) ?? '');
 
-/** Fails, and says what to do, when the database lacks migrations of this build: a command applies none. */
-export async function requireSchema(db: Db): Promise<void> {
-  const missing = await missingMigrations(db);
-  if (missing.length === 0) return;
-  const which = missing.length === 1 ? `migration ${missing[0]}` : `${missing.length} migrations`;
-  throw new CommandError(`the database lacks ${which} of this version; start this version's platform once: ./svc up`);
-}
-
-/** Names of applied migrations that this build does not know. */
-async function unknownMigrations(db: Db): Promise<string[]> {
-  const known = new Set(migrationNames());
-  return (await appliedMigrations(db)).filter((name) => !known.has(name)).sort();
-}
-
-async function appliedMigrations(db: Db): Promise<string[]> {
-  const [kept] = await db<{ there: boolean }[]>`select to_regclass('kernel.migrations') is not null as there`;
-  const rows = kept?.there ? await db<{ name: string }[]>`select name from kernel.migrations` : [];
-  return rows.map(({ name }) => name);
-}
-
-function readMigrations(): Migration[] {
-  return readdirSync(migrationsDir)
-    .filter((file) => file.endsWith('.sql'))
-    .sort()
-    .map((file) => {
-      const sql = readFileSync(join(migrationsDir, file), 'utf8');
-      return { name: file.replace(/\.sql$/, ''), sql, checksum: createHash('sha256').update(sql).digest('hex') };
-    });
+async function migrateInTransaction(sql: Sql, migration: Migration, say: (what: string) => void): Promise<boolean> {
+  return inTransaction(sql, async (tx) => {
+    await tx`select pg_advisory_xact_lock(${migrationLock})`;
+    if (await isApplied(tx, migration)) return false;
+    await tx.unsafe(`set local lock_timeout = ${lockTimeoutMs}`);
+    await told({ sql, on: tx, name: migration.name, say }, () => tx.unsafe(migration.sql));
+    await noteApplied(tx, migration);
+    return true;
+  });
 }

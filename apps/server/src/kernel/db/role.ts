@@ -1,6 +1,6 @@
 import { type DatabaseTarget, type Db, inTransaction, quoteIdentifier, type Sql } from './db.ts';
 import { readFact, writeFact } from './facts.ts';
-import { migrationLock } from './migrate.ts';
+import { migrationLock } from './applied.ts';
 
 /** The role under which a platform uses its embedded database: it reads and writes rows, and owns no table. */
 export const applicationRole = 'svc_app';
