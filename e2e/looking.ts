@@ -11,6 +11,8 @@ export const looks: readonly (readonly string[])[] = [
   ['settings'],
   ['keys', '--help'],
   ['status'],
+  ['migrate', '--check'],
+  ['migrate', '--dry-run'],
   ['images', 'list'],
   ['doctor'],
   ['accounts', 'list'],

@@ -40,6 +40,7 @@ import { openAdmin } from './resources.ts';
 import { namedKeyFiles, providersPath } from './kernel/outside/providers.ts';
 import { becomePlatform } from './root/user.ts';
 import { rotateMasterKey } from './master-key.ts';
+import { migrateCommand, migratedText, type MigrateOptions } from './migrate.command.ts';
 
 import { showLogs } from './logs.ts';
 import { status, statusCode } from './status.ts';
@@ -112,6 +113,17 @@ program
   .action(({ only = 'all', also = false }: { only?: Part; also?: boolean }) =>
     up(config(), only, { systemPackages: program.opts()['systemPackages'] !== false, also, warnings }),
   );
+program
+  .command('migrate')
+  .description('apply what this version needs to its database, while the version before may run')
+  .option('--check', 'say what is missing; exit code 1 when something is')
+  .option('--dry-run', 'print the SQL, and run it in a transaction that is rolled back')
+  .action(async (options: MigrateOptions) => {
+    const done = await migrateCommand(config(addressOfRunning), options, (what) => process.stderr.write(`${what}\n`));
+    if (json()) print(done);
+    else process.stdout.write(`${migratedText(done)}\n`);
+    if (options.check && done.missing?.length) process.exitCode = 1;
+  });
 program
   .command('settings')
   .description('every setting, its default, what it means')

@@ -7,6 +7,7 @@ import { concurrentIndex } from './concurrently.ts';
 import { inTransaction, openDatabase, type Sql } from './db.ts';
 import { migrate } from './migrate.ts';
 import { markOf, type Migration, readMigrations, runsOn } from './migration.ts';
+import { rehearse } from './rehearse.ts';
 import { splitStatements } from './statements.ts';
 
 /** Migrations of the next release: those of this one, and the given ones. */
@@ -180,6 +181,26 @@ describe('migrations under a platform that runs', () => {
     const unlike = next(['0899.devices.other', '-- additive\nselect 1;\n']);
     await assert.rejects(migrate(sql, { migrations: unlike, release: '9.0.0' }), refused, 'of another line');
     await sql`delete from kernel.migrations where name > '0900'`;
+  });
+
+  test('a rehearsal leaves nothing, and says of each migration how it went', async () => {
+    const files = next(
+      ['0907.devices.colour', '-- additive\nalter table devices.devices add column colour text;\n'],
+      ['0908.devices.names', indexSql],
+      ['0909.devices.fault', '-- additive\nselect colour from devices.devices;\nselect 1 / 0;\n'],
+      ['0910.devices.after', '-- additive\nselect 1;\n'],
+    );
+    const outcomes = await rehearse(sql, await missingOf(sql, { migrations: files }));
+    assert.deepEqual(
+      outcomes.map(({ outcome }) => outcome),
+      [
+        'ran, and was rolled back',
+        'not run, as it needs no transaction and would lock its table within one',
+        'failed: division by zero',
+        'not run, as 0909.devices.fault failed',
+      ],
+    );
+    assert.equal((await missingOf(sql, { migrations: files })).length, 4);
   });
 
   test('a list of migrations that an earlier release made gets its new column with the next migration', async () => {
