@@ -5,6 +5,8 @@ import { type Migration, readMigrations, runsOn } from './migration.ts';
 
 /** Any constant: the number under which gateways that start at once queue up. */
 export const migrationLock = 7_822_001;
+/** A statement of a migration waits this long for a lock: what is asked meanwhile waits behind it. Then it gives way. */
+export const lockTimeoutMs = 500;
 
 /** The migrations of a build, and the release that it is; the present build's by default. */
 export interface Build {
@@ -81,7 +83,10 @@ export async function prepareTable(tx: Db): Promise<void> {
     name text primary key, checksum text not null, applied_at timestamptz not null default now(), oldest text)`;
   const [column] = await tx`
     select from pg_attribute where attrelid = 'kernel.migrations'::regclass and attname = 'oldest' and not attisdropped`;
-  if (!column) await tx`alter table kernel.migrations add column oldest text`;
+  if (column) return;
+  // A copy of the database that is being made holds every table.
+  await tx.unsafe(`set local lock_timeout = ${lockTimeoutMs}`);
+  await tx`alter table kernel.migrations add column oldest text`;
 }
 
 /** Whether it is applied; throws when it was another file. */

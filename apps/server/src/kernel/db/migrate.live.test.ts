@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { asOwner, type TestDatabase, testDatabase, until } from '../../testing.ts';
 import { missingOf } from './applied.ts';
@@ -19,6 +21,7 @@ function next(...files: readonly (readonly [name: string, sql: string])[]): Migr
   return [...readMigrations(), ...made];
 }
 
+const folder = import.meta.dirname;
 const column = next([
   '0900.devices.colour',
   '-- additive\n-- Why: a test.\nalter table devices.devices add column colour text;\n',
@@ -96,6 +99,27 @@ describe('migrations under a platform that runs', () => {
     const migrating = migrate(sql, { migrations: index, say: (what) => said.push(what) });
     await until(() => said.some((what) => what.includes(`waits for process ${pid}`)));
     await other`update devices.devices set name = name`;
+    await end();
+    assert.deepEqual(await migrating, ['0901.devices.names']);
+    assert.deepEqual([...(await indexes())], [{ valid: true }]);
+    await forget('0901.devices.names', 'drop index devices.devices_names');
+  });
+
+  test('what a process that was killed left to the database is waited for, and finished', async () => {
+    const { end } = await reader();
+    const given = JSON.stringify({ target: database.target, last: index.at(-1) });
+    const code = `
+      const [{ openDatabase }, { migrate }] = await Promise.all(['db', 'migrate'].map((name) => import('${folder}/' + name + '.ts')));
+      const { readMigrations } = await import('${folder}/migration.ts');
+      const { target, last } = JSON.parse(process.argv[1]);
+      await migrate(openDatabase(target, 2), { migrations: [...readMigrations(), last] });`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', code, given], { stdio: 'ignore' });
+    await until(async () => (await isBuilding()) !== undefined);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const said: string[] = [];
+    const migrating = migrate(sql, { migrations: index, say: (what) => said.push(what) });
+    await until(() => said.some((what) => what.includes('another process that applies one')));
     await end();
     assert.deepEqual(await migrating, ['0901.devices.names']);
     assert.deepEqual([...(await indexes())], [{ valid: true }]);

@@ -1,12 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Build, isApplied, migrationLock, missingOf, noteApplied, prepareTable } from './applied.ts';
+import {
+  type Build,
+  isApplied,
+  lockTimeoutMs,
+  migrationLock,
+  missingOf,
+  noteApplied,
+  prepareTable,
+} from './applied.ts';
 import { migrateConcurrently } from './concurrently.ts';
 import { inTransaction, type Sql } from './db.ts';
 import type { Migration } from './migration.ts';
 import { codeOf, told } from './waiting.ts';
 
-/** A statement of a migration waits this long for a lock: what is asked meanwhile waits behind it. Then it gives way. */
-const lockTimeoutMs = 500;
 const againAfterMs = { least: 250, most: 10_000 };
 
 /**
@@ -24,23 +30,24 @@ export async function migrate(
   { say = () => {}, ...build }: Build & { say?: (what: string) => void } = {},
 ): Promise<string[]> {
   const missing = await missingOf(sql, build);
-  if (missing.length > 0) await inTransaction(sql, prepareTable);
+  if (missing.length > 0) await untilLocked('the list of migrations', () => inTransaction(sql, prepareTable), say);
   const applied: string[] = [];
   for (const migration of missing) {
     const apply = migration.concurrently ? migrateConcurrently : migrateInTransaction;
-    if (await untilLocked(migration, () => apply(sql, migration, say), say)) applied.push(migration.name);
+    const { name } = migration;
+    if (await untilLocked(`migration ${name}`, () => apply(sql, migration, say), say)) applied.push(name);
   }
   return applied;
 }
 
 /** Tries again, later and later, what got no lock in time. */
-async function untilLocked<T>({ name }: Migration, work: () => Promise<T>, say: (what: string) => void): Promise<T> {
+async function untilLocked<T>(what: string, work: () => Promise<T>, say: (text: string) => void): Promise<T> {
   for (let wait = againAfterMs.least; ; wait = Math.min(wait * 2, againAfterMs.most)) {
     try {
       return await work();
     } catch (error) {
       if (!gaveWay(error)) throw error;
-      say(`migration ${name} gave way, and tries again in ${wait} ms`);
+      say(`${what} gave way, and tries again in ${wait} ms`);
     }
     await delay(wait);
   }
