@@ -7,45 +7,22 @@ import { refuseOnCommandLine, secretOfFlag } from './config.secrets.ts';
 import { backupCommand } from './backup/commands.ts';
 import { doctor } from './doctor.ts';
 import { deletionCommands } from './features/accounts/index.ts';
-import { checkClouds } from './features/clouds/index.ts';
-import {
-  addProvider,
-  aliasProvider,
-  checkProviders,
-  findLocalProviders,
-  listProviders,
-  moveProvider,
-  type NewProvider,
-  providerKinds,
-  removeProvider,
-} from './features/inference/index.ts';
-import { describePrices, updatePrices } from './features/providers/index.ts';
-import {
-  addSpeech,
-  checkSpeech,
-  isSpeechKind,
-  listSpeech,
-  type NewSpeech,
-  removeSpeech,
-} from './features/speech/index.ts';
 import { format, oneOf, type Run } from './kernel/commands.ts';
 import { CommandError } from './kernel/base/errors.ts';
 import { printable } from './kernel/base/text.ts';
 import { version } from './kernel/base/version.ts';
 import { createLog, redact } from './kernel/base/log.ts';
 import { helpText } from './help.ts';
+import { providersCommand } from './providers.commands.ts';
+import { serviceCommands } from './service.commands.ts';
 import { imagesCommand } from './images.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { openAdmin } from './resources.ts';
-import { namedKeyFiles, providersPath } from './kernel/outside/providers.ts';
 import { becomePlatform } from './root/user.ts';
 import { rotateMasterKey } from './master-key.ts';
 import { migrateCommand, migratedText, type MigrateOptions } from './migrate.command.ts';
 
-import { showLogs } from './logs.ts';
 import { status, statusCode } from './status.ts';
-import { stop } from './stop.ts';
-import { uninstall } from './uninstall.ts';
 import { type Part, up } from './up.ts';
 
 const program = new Command('svc')
@@ -145,23 +122,7 @@ program
     print(json() ? found : running ? processes : `nothing runs on ${data_dir}; start it with ./svc up`);
     process.exitCode = statusCode(found);
   });
-program
-  .command('stop')
-  .description('have the platform of the data dir finish what it does, and wait until it has ended')
-  .action(async () => print(await stop(config())));
-program
-  .command('logs')
-  .description('the log of the platform that runs')
-  .option('-n, --lines <count>', 'how many lines', '100')
-  .option('-f, --follow', 'go on as lines come', false)
-  .option('--database', 'the log of the embedded Postgres', false)
-  .action((wanted: { lines: string; follow: boolean; database: boolean }) => showLogs(config(), wanted));
-program
-  .command('uninstall')
-  .description('take the platform off this machine; without --yes it only tells what goes')
-  .option('--yes', 'do it', false)
-  .option('--data', 'everything that it kept, too; make a backup first', false)
-  .action(async (wanted: { yes: boolean; data: boolean }) => print(await uninstall(config(), wanted)));
+serviceCommands(program, { config, print });
 program
   .command('doctor')
   .description('what this machine lacks, and what to do')
@@ -183,76 +144,7 @@ program
     print(await rotateMasterKey(config(), newKeyFile, { skipBroken: skipBroken === true })),
   );
 backupCommand(program, { config: (kept) => config(() => kept ?? {}), print, run });
-const providers = program.command('providers').description('where models are asked: list, check, add');
-const place = () => {
-  const settings = config();
-  return { config: settings, dataDir: findDataDir(settings) };
-};
-providers
-  .command('list')
-  .description('every lane, its models and aliases, and every provider of speech')
-  .action(() => print([...listProviders(place()), ...listSpeech(place())]));
-providers
-  .command('check')
-  .description('ask every lane, every provider of speech and of machines; exit code 1 when one does not answer')
-  .action(async () => {
-    const where = place();
-    // A program that prints a key runs as it does for the platform.
-    becomePlatform(where.dataDir, namedKeyFiles(providersPath(where)));
-    const [speech, clouds] = await Promise.all([checkSpeech(where), checkClouds(where)]);
-    const others = [...speech.providers, ...clouds.providers];
-    const isAlone = others.length > 0 && listProviders(where).length === 0;
-    const { ok, lanes } = isAlone ? { ok: true, lanes: [] } : await checkProviders(where);
-    const isWell = ok && speech.ok && clouds.ok;
-    const found = { ok: isWell, lanes, speech: speech.providers, environments: clouds.providers };
-    print(json() ? found : [...lanes, ...others]);
-    if (!isWell) process.exitCode = 1;
-  });
-providers
-  .command('add [kind]')
-  .description(
-    'add a lane: openai, anthropic, responses, ollama, lmstudio, llamacpp, vllm; or a provider of speech: deepgram, assemblyai, whispercpp, sherpa, openai --speech; without a kind: what listens here',
-  )
-  .option('--id <name>', 'what the lane is called; default: its kind')
-  .option('--url <url>', 'where it is, when that is not the usual place')
-  .option('--key-env <name>', "variable of the platform's environment that holds its key")
-  .option('--key-file <path>', 'file that holds its key')
-  .option('--model <name...>', 'its models; default: all that it lists')
-  .option('--speech', 'a provider of speech, where its kind may be both')
-  .option('--model-dir <path>', 'folder of models of sherpa')
-  .option('--diarizes', 'its model of speech tells speakers apart')
-  .action(async (kind: string | undefined, options: NewProvider & NewSpeech & { speech?: boolean }) => {
-    if (kind !== undefined && isSpeechKind(kind, options.speech === true))
-      return print(addSpeech(place(), kind, options));
-    if (kind !== undefined) return print(await addProvider(place(), oneOf(providerKinds)(kind), options));
-    const found = await findLocalProviders();
-    print(found.length > 0 ? found : 'nothing listens here; add one by its kind: svc providers add --help');
-  });
-providers
-  .command('remove <lane>')
-  .description('take a lane out of the file and its aliases, or a provider of speech out of the file')
-  .action((id: string) => print(removeSpeech(place(), id) ?? removeProvider(place(), id)));
-providers
-  .command('alias <name> [lanes...]')
-  .description(
-    'the lanes behind a name in the order in which they are tried: lane or lane/model; without lanes the name goes',
-  )
-  .action((name: string, lanes: string[]) => print(aliasProvider(place(), name, lanes)));
-providers
-  .command('move <lane> <place>')
-  .description('move a lane within an alias; 1 is tried first')
-  .option('--alias <name>', 'which alias', 'svc')
-  .action((id: string, to: string, { alias }: { alias: string }) =>
-    print(moveProvider(place(), id, Number(to), alias)),
-  );
-providers
-  .command('prices')
-  .description('the prices in use, and newer ones: --from a file or an address')
-  .option('--from <file or URL>', 'prices that win over those of this release')
-  .action(async ({ from }: { from?: string }) => {
-    const { dataDir } = place();
-    print(from === undefined ? describePrices(dataDir) : await updatePrices(dataDir, from));
-  });
+providersCommand(program, { config, print, json });
 program.commandsGroup('Machines and sandboxes:');
 elsewhere([
   ['host', 'be a host: host run | exec | list'],

@@ -8,7 +8,7 @@ import { CommandError } from '../kernel/base/errors.ts';
 import { version } from '../kernel/base/version.ts';
 import { openDatabase } from '../kernel/db/db.ts';
 import { readOrCreateFact } from '../kernel/db/facts.ts';
-import { requireSchema } from '../kernel/db/migrate.ts';
+import { requireSchema } from '../kernel/db/applied.ts';
 import { readIfThere } from '../postgres/lock.ts';
 import type { Blobs } from '../kernel/outside/blobs.ts';
 import { providersPath } from '../kernel/outside/providers.ts';

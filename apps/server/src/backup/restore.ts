@@ -5,7 +5,7 @@ import { parseSettings, settingsFileName } from '../config.file.ts';
 import type { Config, Given } from '../config.ts';
 import { CommandError } from '../kernel/base/errors.ts';
 import { instantOf } from '../kernel/db/instant.ts';
-import { migrationNames } from '../kernel/db/migrate.ts';
+import { migrationNames } from '../kernel/db/applied.ts';
 import { masterKeyFile } from '../master-key.ts';
 import { embeddedMajor } from '../postgres/binaries.ts';
 import { findDataDir } from '../postgres/datadir.ts';

@@ -44,7 +44,7 @@ export async function revive(staging: string, { masterKey, backedUpAt, revocatio
     const sql = openDatabase(target, 1);
     try {
       await openKeyring(sql, masterKey, { dataDir: staging });
-      const migrated = await prepareDatabase(target);
+      const migrated = await prepareDatabase(target, () => {});
       const changed = await settleDatabase(sql, backedUpAt);
       const again = revocations && (await applyRevocations(sql, revocations));
       const rows = await countRows(sql);
