@@ -7,7 +7,7 @@ import { clustersDir, findDataDir, packageRoot, systemDataDir } from './postgres
 import { sandboxdPlaces, sandboxdProgram } from './sandboxd.ts';
 import { stop } from './stop.ts';
 
-const units = ['svc.service', 'svc-sandboxd.service'];
+const units = ['svc-one.service', 'svc.service', 'svc-sandboxd.service'];
 const unitFolder = '/etc/systemd/system';
 const cacheDir = '/var/cache/svc';
 const user = 'svc';
