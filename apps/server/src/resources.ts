@@ -12,7 +12,7 @@ import type { Keyring } from './kernel/base/crypto.ts';
 import { masterKeyFile, openKeyring, reasonToEnd } from './master-key.ts';
 import { borrowTarget, type OpenTarget, openTarget } from './database.ts';
 import { findDataDir, openDataDir, readOrCreateSecret, readSecret } from './postgres/datadir.ts';
-import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';
+import { type DatabaseTarget, openDatabase, type Sql, type Use } from './kernel/db/db.ts';
 import { asApplication, prepareApplicationRole } from './kernel/db/role.ts';
 import { Gateways, notProven } from './kernel/peers/gateways.ts';
 import { openJobs } from './kernel/work/jobs.ts';
@@ -184,11 +184,11 @@ async function openBase(
   );
   const target = asApplication(database.target);
   if (applied.length > 0) log.info({ count: applied.length, last: applied.at(-1) }, 'migrations applied');
-  const open = (most: number): Sql => {
-    const pool = openDatabase(target, most, { deadline: config.databaseDeadline });
+  const open = (use: Use, most: number): Sql => {
+    const pool = openDatabase(target, most, { deadline: config.databaseDeadline, use });
     return opening.adopt(pool, (opened) => opened.end({ timeout: 2 }));
   };
-  const [sql, background] = [open(config.databasePool), open(backgroundPool)];
+  const [sql, background] = [open('requests', config.databasePool), open('background', backgroundPool)];
   // A silence of the bus is real, whatever a test's clock says: a turn of it must not count a message as lost.
   const bus = opening.adopt(await openBus(config, target, systemClock, log), (open) => open.close());
   const gateways = await Gateways.join({ sql, bus, clock, log, lease: true });

@@ -50,6 +50,8 @@ const jsonType = {
 export interface Deadline {
   statementMs: number;
 }
+/** The work that a connection is for: `pg_stat_activity` shows it as the application's name. */
+export type Use = 'requests' | 'background' | 'bus' | 'other';
 /** A statement waits this long for its connection, unless it has a deadline; seconds. */
 const connectWithin = 30;
 /** After a statement's own deadline the server has this long to say so; then the connection is taken for dead. */
@@ -65,7 +67,7 @@ const mostPipelined = Number.MAX_SAFE_INTEGER;
 export function openDatabase(
   target: DatabaseTarget,
   max = 10,
-  { deadline, ...extra }: postgres.Options<{}> & { deadline?: Deadline } = {},
+  { deadline, use = 'other', ...extra }: postgres.Options<{}> & { deadline?: Deadline; use?: Use } = {},
 ): Sql {
   const silentMs = deadline && deadline.statementMs + saidWithinMs;
   const parts = connectionOptions(target);
@@ -83,7 +85,7 @@ export function openDatabase(
     max,
     onnotice: () => {},
     connection: {
-      application_name: 'svc'.padEnd(startupPadding),
+      application_name: `svc ${use}`.padEnd(startupPadding),
       TimeZone: 'UTC',
       ...(deadline && { statement_timeout: deadline.statementMs }),
     },

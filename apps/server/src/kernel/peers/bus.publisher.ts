@@ -60,7 +60,7 @@ export class Publisher {
   }
 
   #connect(): Sql {
-    return openDatabase(this.#target, 1, { idle_timeout: 0, max_lifetime: null });
+    return openDatabase(this.#target, 1, { use: 'bus', idle_timeout: 0, max_lifetime: null });
   }
 
   async #send(): Promise<void> {

@@ -124,6 +124,7 @@ class PostgresBus implements Bus {
     this.#subscriptions = new Subscriptions(log);
     this.#publisher = new Publisher(target, clock);
     this.#listener = openDatabase(target, 1, {
+      use: 'bus',
       idle_timeout: 0,
       max_lifetime: null,
       deadline,
