@@ -48,12 +48,12 @@ export const lines: readonly Line[] = [
     line: "      '/v1/notes/': (await host.client.notes.create({ body: { text: 'Mine' } })).id,",
   },
   {
-    file: `${server}/examples.test.ts`,
+    file: `${server}/testing.makers.ts`,
     before: '  prompt: async',
     line: "  note: async (scene) => (await scene.call('POST', '/v1/notes', docs.notes.create.example.body)).id,",
   },
   {
-    file: `${server}/examples.test.ts`,
+    file: `${server}/testing.preparations.ts`,
     before: "  'prompts.stream':",
     line: "  'notes.stream': { whenOpen: (scene) => scene.id('note') },",
   },

@@ -30,7 +30,8 @@ export const exampleIds = (needsNode: boolean): string[] =>
     .flatMap(([feature, routes]) => Object.keys(routes).map((verb) => `${feature}.${verb}`))
     .filter((id) => notSent[id] === undefined);
 
-const routeOf = (id: string): Route => {
+/** The route of an operation. */
+export const routeOf = (id: string): Route => {
   const [feature = '', verb = ''] = id.split('.');
   return (contract as Record<string, Record<string, Route>>)[feature]?.[verb] ?? assert.fail(id);
 };
@@ -130,6 +131,24 @@ export class Scene implements AsyncDisposable {
   }
 }
 
+/** Makes what the example of an operation needs, and answers its request with the real things in the places of the samples. */
+export async function prepareExample(scene: Scene, id: string, { before }: Preparation = {}): Promise<ExampleRequest> {
+  const route = routeOf(id);
+  const [feature = '', verb = ''] = id.split('.');
+  const { example } = docOf(feature, verb);
+  await before?.(scene);
+  // The things that a list shows must exist; those that another method makes must not exist before. Those that a stream shows are
+  // not made here: news of them may be on its way when it opens, and would come before the event that `whenOpen` causes.
+  if (route.method === 'GET' && route.answers.kind !== 'events') {
+    const shown = JSON.stringify(example.response ?? null);
+    for (const [name, placeholder] of Object.entries(samples)) {
+      if (shown.includes(placeholder) && scene.makes(name as Sample)) await scene.id(name as Sample);
+    }
+  }
+  const { response: _response, frame: _frame, ...parts } = example;
+  return scene.real<ExampleRequest>(parts);
+}
+
 /** Sends the example of an operation as it stands, and compares the answer with the one that it shows. */
 export async function sendExample(
   scene: Scene,
@@ -140,22 +159,13 @@ export async function sendExample(
   const route = routeOf(id);
   const [feature = '', verb = ''] = id.split('.');
   const { example } = docOf(feature, verb);
-  await before?.(scene);
   const { answers } = route;
-  // The things that a list shows must exist; those that another method makes must not exist before. Those that a stream shows are
-  // not made here: news of them may be on its way when it opens, and would come before the event that `whenOpen` causes.
-  if (route.method === 'GET' && answers.kind !== 'events') {
-    const shown = JSON.stringify(example.response ?? null);
-    for (const [name, placeholder] of Object.entries(samples)) {
-      if (shown.includes(placeholder) && scene.makes(name as Sample)) await scene.id(name as Sample);
-    }
-  }
-  const { response: _response, frame, ...parts } = example;
-  const request = await scene.real<Request>(parts);
+  const request = await prepareExample(scene, id, before && { before });
   if (nulls && route.takes instanceof Json) request.body = withNulls(route.takes.schema, request.body);
   if (answers.kind === 'events') return compareEvent(scene, route, request, example, whenOpen);
-  const answer = await send(scene, route, request);
+  const answer = await sendRequest(scene, route, request);
   const text = await answer.text();
+  const { frame } = example;
   const isPart = answers.kind === 'bytes' && request.headers?.['range'] !== undefined;
   const expected = answers.kind === 'json' ? answers.status : answers.kind === 'nothing' ? 204 : isPart ? 206 : 200;
   assert.equal(answer.status, expected, text.slice(0, 2_000));
@@ -173,20 +183,32 @@ export async function sendExample(
   if (nulls && route.method === 'PATCH') return;
   compare(example.response, JSON.parse(text));
   if (frame === undefined) return;
-  const frames = await send(scene, route, request, 'text/event-stream');
+  const frames = await sendRequest(scene, route, request, { accept: 'text/event-stream' });
   const all = [...(await frames.text()).matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json));
   const { type } = frame as { type: string };
   compare(frame, all.find((one) => one.type === type) ?? assert.fail(`no frame ${type}`));
 }
 
-type Request = { -readonly [P in keyof Omit<AnyDoc['example'], 'response' | 'frame'>]: AnyDoc['example'][P] };
+/** The request of an example. */
+export type ExampleRequest = {
+  -readonly [P in keyof Omit<AnyDoc['example'], 'response' | 'frame'>]: AnyDoc['example'][P];
+};
 
-async function send(
+/** How a request is sent, beyond what it says. */
+interface SendingParts {
+  accept?: string | undefined;
+  signal?: AbortSignal | undefined;
+  headers?: Readonly<Record<string, string>>;
+  /** Of another gateway than the scene's. */
+  url?: string;
+}
+
+/** Sends a request as the account of the scene. */
+export async function sendRequest(
   scene: Scene,
   route: Route,
-  request: Request,
-  accept?: string,
-  signal?: AbortSignal,
+  request: ExampleRequest,
+  { accept, signal, headers: further = {}, url = scene.gateway.url }: SendingParts = {},
 ): Promise<Response> {
   const { params = {}, query = {}, headers = {}, body } = request;
   const rest = restParameter(route);
@@ -204,7 +226,7 @@ async function send(
       : route.takes?.kind === 'bytes'
         ? route.takes.type
         : 'application/octet-stream';
-  return fetch(`${scene.gateway.url}${route.at === 'relay' ? '/relay' : ''}${path}${search && `?${search}`}`, {
+  return fetch(`${url}${route.at === 'relay' ? '/relay' : ''}${path}${search && `?${search}`}`, {
     method: body !== undefined && route.also ? route.also : route.method,
     headers: {
       ...(route.only === 'login'
@@ -213,6 +235,7 @@ async function send(
       ...(body !== undefined && { 'content-type': type }),
       ...(accept && { accept }),
       ...(headers as Record<string, string>),
+      ...further,
     },
     ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as string) }),
     ...(signal && { signal }),
@@ -223,14 +246,14 @@ async function send(
 async function compareEvent(
   scene: Scene,
   route: Route,
-  request: Request,
+  request: ExampleRequest,
   { response }: AnyDoc['example'],
   whenOpen: Preparation['whenOpen'],
 ): Promise<void> {
   const shown = response as { event: string; data: unknown };
   const abort = new AbortController();
   using _closing = { [Symbol.dispose]: () => abort.abort() };
-  const answer = await send(scene, route, request, 'text/event-stream', abort.signal);
+  const answer = await sendRequest(scene, route, request, { accept: 'text/event-stream', signal: abort.signal });
   assert.equal(answer.status, 200);
   assert.match(answer.headers.get('content-type') ?? '', /^text\/event-stream/);
   await whenOpen?.(scene);

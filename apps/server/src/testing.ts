@@ -10,6 +10,7 @@ import { loadConfig, type SettingName, testDataDir } from './config.ts';
 import { insertAccount } from './features/accounts/index.ts';
 import { issueKey } from './features/keys/index.ts';
 import type { Clock } from './kernel/base/clock.ts';
+import { type Role, wholeRole } from './kernel/feature.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';
 import { type EmbeddedPostgres, findRunning } from './postgres/embedded.ts';
@@ -97,6 +98,8 @@ export interface GatewayOptions {
   settings?: Partial<Record<SettingName, string>>;
   clock?: Clock;
   log?: NodeJS.WritableStream;
+  /** What the process is for; unset: everything. */
+  role?: Role;
 }
 
 /** Starts a gateway on a database. */
@@ -116,7 +119,7 @@ export async function startGateway(
   const log = createLog(config.logLevel, options.log);
   const { clock } = options;
   const opened = await openKernel(config, log, { database: database.target, ...(clock && { clock }) });
-  const app = buildApp(opened.value);
+  const app = buildApp(opened.value, options.role ?? wholeRole);
   await app.start();
   await app.http.listen({ port: config.port, host: config.host });
   const { port } = app.http.server.address() as AddressInfo;
