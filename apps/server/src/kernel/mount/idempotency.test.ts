@@ -228,6 +228,45 @@ describe('idempotency', () => {
     await proxy.close();
   });
 
+  test('a connection that broke while a key was claimed leaves no key that is in flight for ever', async () => {
+    const { database: proxied, proxy } = await proxyDatabase(database);
+    await using gateway = await startGateway(proxied);
+    const request = asked('test.claim', randomUUID(), {});
+    const again = () => once(a.kernel, request, () => Promise.resolve({ status: 200, body: 1 }));
+    const held = Promise.withResolvers<void>();
+    const holds = Promise.withResolvers<void>();
+    // The claim waits for this row, which is not there in the end.
+    const holder = a.kernel.sql.begin(async (tx) => {
+      await tx`insert into kernel.idempotency (account_id, route, key, request_hash, gateway_id)
+        values (${request.accountId}, ${request.route}, ${request.key}, '', ${a.kernel.gateways.id})`;
+      holds.resolve();
+      await held.promise;
+      throw new Error('never there');
+    });
+    await holds.promise;
+    const claimed = once(gateway.kernel, request, () => assert.fail('was done without its key'));
+    await until(
+      async () =>
+        (
+          await a.kernel.sql`
+      select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+        ).length > 0,
+    );
+    await Promise.all([proxy.cut(), assert.rejects(claimed, { code: 'CONNECTION_CLOSED' })]);
+    held.resolve();
+    await assert.rejects(holder, { message: 'never there' });
+    await until(async () => (await rowOf(request.key)) !== undefined);
+    await assert.rejects(again(), { code: 'idempotency_in_flight' });
+    await proxy.restore();
+    await until(() =>
+      again().then(
+        () => true,
+        () => false,
+      ),
+    );
+    await proxy.close();
+  });
+
   test('a transaction of a gateway whose request was taken over is not committed', async () => {
     const request = asked('test.over', randomUUID(), {});
     await using zombie = await startGateway(database);

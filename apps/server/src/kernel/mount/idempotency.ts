@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { BrokenSeal, keyOfText, openUnder, type Sealed, sealUnder } from '../base/crypto.ts';
 import type { Kernel } from '../kernel.ts';
 import { systemClock } from '../base/clock.ts';
@@ -67,7 +67,15 @@ export async function once(
   request: IdempotentRequest,
   work: () => Promise<StoredResponse>,
 ): Promise<StoredResponse & { replayed: boolean }> {
-  const stored = await claim(kernel, request);
+  const claimId = randomUUID();
+  let stored: StoredResponse | undefined;
+  try {
+    stored = await claim(kernel, request, claimId);
+  } catch (error) {
+    // It may have the key although nobody heard so; nothing of the request is done.
+    if (!(error instanceof ApiError)) await insist(kernel, () => unclaim(kernel, request, claimId));
+    throw error;
+  }
   if (stored) return { ...stored, replayed: true };
   let response: StoredResponse;
   try {
@@ -102,6 +110,12 @@ async function release(kernel: Kernel, request: IdempotentRequest, isRefused: bo
   const { sql } = kernel;
   await sql`delete from kernel.idempotency where ${own(kernel, request)} and (${isRefused} or not begun)`;
   if (!isRefused) await forgo(kernel, request);
+}
+
+/** Gives the key free again that this claim took, and no other one of this gateway. */
+async function unclaim(kernel: Kernel, request: IdempotentRequest, claimId: string): Promise<void> {
+  await kernel.sql`
+    delete from kernel.idempotency where ${own(kernel, request)} and not begun and headers->>'claim' = ${claimId}`;
 }
 
 /** Notes that the request was done, and that its answer is lost. */
@@ -176,17 +190,20 @@ interface StoredRow {
 const hashOf = (url: string, body: Buffer | string): Buffer =>
   createHash('sha256').update(url).update('\0').update(body).digest();
 
-/** Takes the key for this request (undefined), or answers the stored response, or throws why neither is possible. */
-async function claim(kernel: Kernel, request: IdempotentRequest): Promise<StoredResponse | undefined> {
+/**
+ * Takes the key for this request (undefined), or answers the stored response, or throws why neither is possible. Until there
+ * is an answer with headers of its own, the row's have the id of the claim.
+ */
+async function claim(kernel: Kernel, request: IdempotentRequest, claimId: string): Promise<StoredResponse | undefined> {
   const { accountId, keyId, route, key, url, bodyHash } = request;
   const { sql, gateways } = kernel;
   const hash = hashOf(url, bodyHash ?? '');
   const claimed = await sql`
-    insert into kernel.idempotency as i (account_id, key_id, route, key, request_hash, gateway_id)
-    values (${accountId}, ${keyId}, ${route}, ${key}, ${hash}, ${gateways.id})
+    insert into kernel.idempotency as i (account_id, key_id, route, key, request_hash, gateway_id, headers)
+    values (${accountId}, ${keyId}, ${route}, ${key}, ${hash}, ${gateways.id}, ${sql.json({ claim: claimId })})
     on conflict (account_id, route, key) do update set
       key_id = excluded.key_id, request_hash = excluded.request_hash, gateway_id = excluded.gateway_id, status = null,
-      headers = null, response = null, not_kept = null, begun = false, expires_at = default
+      headers = excluded.headers, response = null, not_kept = null, begun = false, expires_at = default
     where i.expires_at < now()
       or (i.status is null and not i.begun and i.request_hash = excluded.request_hash and i.key_id = excluded.key_id
         and not exists (select 1 from kernel.gateways g where g.id = i.gateway_id and g.lease_until > now()))
