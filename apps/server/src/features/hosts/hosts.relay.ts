@@ -3,7 +3,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { messageKind } from '../../kernel/peers/gateways.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import type { HostStream, Presence } from './hosts.presence.ts';
-import { findCarrier, insertCall, readResult, storeResult, takeFrame } from './hosts.sql.ts';
+import { findAnswered, findCarrier, insertCall, readResult, storeResult, takeFrame } from './hosts.sql.ts';
 
 /** A host's report. */
 interface HostResult {
@@ -304,7 +304,7 @@ export class Relay {
     });
   }
 
-  /** A gateway that was killed tells nobody: its lease does. */
+  /** A gateway that was killed tells nobody: its lease does. Nor does a message that was lost: the row has the result. */
   async #checkCarriers(): Promise<void> {
     const { gateways, sql, clock } = this.#kernel;
     const now = clock.monotonic();
@@ -312,6 +312,8 @@ export class Relay {
       if (call.until > now) break;
       this.#finished.delete(reqId);
     }
+    const stored = [...this.#pending].flatMap(([reqId, call]) => (call.stored ? [reqId] : []));
+    if (stored.length > 0) for (const reqId of await findAnswered(sql, stored)) await this.#onResult(reqId);
     const carriers = new Set([...this.#pending.values()].map((call) => call.carrierId));
     carriers.delete(gateways.id);
     for (const carrierId of carriers) {

@@ -157,6 +157,13 @@ export async function dropAllConnections(db: Db): Promise<void> {
   await db`delete from hosts.presence`;
 }
 
+/** Those of these calls whose result is stored. */
+export async function findAnswered(db: Db, reqIds: readonly string[]): Promise<string[]> {
+  const rows = await db<{ req_id: string }[]>`
+    select req_id from hosts.calls where req_id = any(${[...reqIds]}::uuid[]) and result is not null`;
+  return rows.map(({ req_id: reqId }) => reqId);
+}
+
 /** Deletes calls that nobody may answer any more, and presence long past. */
 export async function sweep(db: Db): Promise<void> {
   await db`delete from hosts.calls where expires_at < now()`;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { testClock } from '../../kernel/base/clock.ts';
 import { startNats, withoutNats } from '../../kernel/testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { clientOf, http, openHost, openTest, startGateway, type TestGateway, until } from '../../testing.ts';
@@ -98,6 +99,21 @@ describe('hosts relay over two gateways', () => {
       host.leave();
     });
   }
+
+  test('a result whose message to the caller was lost reaches it all the same', async () => {
+    const clock = testClock();
+    await using own = await openTest({ gateways: 2, clock });
+    const host = await openHost(own.second, own.account);
+    const body = { op: 'echo', args: {} };
+    const called = clientOf(own.gateway, own.account.key).hosts.exec({ params: { device_id: host.deviceId }, body });
+    const reqId = String((await host.next()).data['req_id']);
+    // As a gateway does that is killed before it says so.
+    const result = JSON.stringify({ ok: true, result: 'kept' });
+    await own.second.kernel.sql`update hosts.calls set result = ${result} where req_id = ${reqId}`;
+    clock.advance(2_000);
+    assert.equal((await called).result, 'kept');
+    host.leave();
+  });
 
   test('a failure of the host comes back as ok false with its error and a null result', async () => {
     const host = await openHost(a, account);
