@@ -16,9 +16,11 @@ async function answeringHost(scene: Scene): Promise<void> {
   scene.closing.defer(() => host.leave());
   const { response } = hosts.exec.example;
   const answer = async (): Promise<void> => {
-    const { data } = await host.next();
-    const body = { ok: response.ok, result: response.result };
-    await scene.call('POST', `/v1/hosts/exec/${String(data['req_id'])}/result`, body, host.deviceId);
+    for (;;) {
+      const { data } = await host.next();
+      const body = { ok: response.ok, result: response.result };
+      await scene.call('POST', `/v1/hosts/exec/${String(data['req_id'])}/result`, body, host.deviceId);
+    }
   };
   void answer();
 }

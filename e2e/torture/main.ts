@@ -1,0 +1,39 @@
+import { parseArgs } from 'node:util';
+import { tableOf } from './findings.ts';
+import { openServer } from './server.ts';
+
+/** Faults at every place, and orders of moves: `npm run torture -- faults`, `npm run torture -- orders`. */
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seed: { type: 'string' },
+    only: { type: 'string' },
+    kind: { type: 'string' },
+    nth: { type: 'string' },
+    lanes: { type: 'string', default: '1' },
+    json: { type: 'boolean', default: false },
+  },
+});
+
+const words = ['faults', 'orders'] as const;
+const [word = ''] = positionals;
+if (!words.some((known) => known === word)) {
+  process.stderr.write(
+    `usage: npm run torture -- ${words.join(' | ')} [--only <operation or table>] [--seed N] [--json]\n`,
+  );
+  process.exit(2);
+}
+
+const begun = performance.now();
+await using _server = await openServer();
+const { only, kind, json } = values;
+const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+const nth = values.nth === undefined ? undefined : Number(values.nth);
+const { faults } = await import('./faults.ts');
+const outcome = await faults({ only, kind, nth, tell, lanes: Number(values.lanes) });
+const seconds = (performance.now() - begun) / 1_000;
+const shown = json
+  ? JSON.stringify({ ...outcome, kinds: Object.fromEntries(outcome.kinds), seconds })
+  : tableOf(outcome, seconds);
+process.stdout.write(`${shown}\n`);
+process.exitCode = outcome.findings.length > 0 ? 1 : 0;
