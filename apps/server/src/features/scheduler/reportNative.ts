@@ -53,11 +53,23 @@ export const reportNative = (parts: SchedulerParts): Operation =>
         logTail: body.log_tail,
       };
       const moved = await moveOn(parts, db, schedule, run, now, move('reportNative', ended));
+      // A repeat whose answer was lost: the run ended by this very report.
+      if (!moved && endedBy(run, ended)) return { run: viewRun(run) };
       if (!moved) throw leaseHeld(run);
       await touchLastRun(db, [schedule.id], ended.startedAt);
       return { run: viewRun(moved) };
     });
   });
+
+/** Whether a run ended by this report of this machine. */
+const endedBy = (
+  run: RunRow,
+  report: { deviceId: string; ok: boolean; startedAt: string; finishedAt: string },
+): boolean =>
+  run.holder_id === report.deviceId &&
+  run.state === (report.ok ? 'succeeded' : 'failed') &&
+  run.started_at === report.startedAt &&
+  run.finished_at === report.finishedAt;
 
 /** The run of the slot; made here when no ticker has come to it yet. */
 async function takeSlot(db: Db, schedule: ScheduleRow, scheduledFor: string, now: Instant): Promise<RunRow> {

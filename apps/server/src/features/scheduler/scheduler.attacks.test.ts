@@ -496,6 +496,39 @@ describe('scheduler: attacks', () => {
     );
   });
 
+  test('a native report whose answer was lost is answered again; another one of its slot is refused', async () => {
+    const device = newDevice();
+    const schedule = await t.create(
+      shell('x', {
+        native: true,
+        target: { type: 'host', device_id: device },
+        trigger: { type: 'cron', expr: '* * * * *' },
+      }),
+    );
+    const slot = new Date(Math.floor(Date.parse(at(-10 * minute)) / minute) * minute).toISOString();
+    const report = (body: Json) =>
+      t.call(
+        'POST',
+        '/v1/scheduler/native-runs',
+        {
+          schedule_id: schedule.id,
+          scheduled_for: slot,
+          started_at: slot,
+          finished_at: at(-minute),
+          ok: true,
+          ...body,
+        },
+        device,
+      );
+    const first = await report({});
+    const again = await report({});
+    assert.deepEqual([first.status, again.status, again.body], [200, 200, first.body]);
+    for (const other of [{ ok: false }, { finished_at: at(-2 * minute) }]) {
+      assert.equal((await report(other)).body.error.code, 'lease_held');
+    }
+    assert.equal((await t.runsOf(schedule)).length, 1);
+  });
+
   test('cloud_vm: a host that approved the command is not offered the run; it expires', async () => {
     const schedule = await t.create(shell('x', { ...byHand, target: { type: 'cloud_vm', project_id: newDevice() } }));
     await t.runNow(schedule);
