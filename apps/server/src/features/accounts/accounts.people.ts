@@ -69,18 +69,16 @@ export async function recordOf(db: Db, signIns: SignIns, id: string): Promise<z.
   return record;
 }
 
-/** Creates an account with a link for its person. Throws 409 `email_taken`. */
+/** Creates an account with a link for its person, in the caller's transaction. Throws 409 `email_taken`. */
 export async function inviteAccount(
-  { sql }: Pick<Parts, 'sql'>,
+  tx: Db,
   signIns: Pick<SignIns, 'invite'>,
   { email, name, by, language }: { email: string; name: string; by: Who; language?: string | undefined },
 ): Promise<{ id: string; url: string }> {
-  return inTransaction(sql, async (tx) => {
-    const made = await insertAccount(tx, { email, name });
-    if (!made) throw emailTaken(email);
-    await writeAct(tx, { accountId: made.id, by, action: 'accounts.create', subject: made.id, details: { email } });
-    return { id: made.id, url: await signIns.invite(tx, { accountId: made.id, email, by, language }) };
-  });
+  const made = await insertAccount(tx, { email, name });
+  if (!made) throw emailTaken(email);
+  await writeAct(tx, { accountId: made.id, by, action: 'accounts.create', subject: made.id, details: { email } });
+  return { id: made.id, url: await signIns.invite(tx, { accountId: made.id, email, by, language }) };
 }
 
 /** The refusal of an address that another account has. */

@@ -5,7 +5,11 @@ import { checkOperator, inviteAccount, recordOf, type SignIns } from './accounts
 export const create = (signIns: SignIns) =>
   operation(contract.accounts.create, async (context, { body }) => {
     await checkOperator(context);
-    const { by, kernel, headers } = context;
-    const { id, url } = await inviteAccount(kernel, signIns, { ...body, by, language: headers['accept-language'] });
-    return { account: await recordOf(context.db, signIns, id), url };
+    const { by, headers } = context;
+    const person = { ...body, by, language: headers['accept-language'] };
+    // In one transaction with what is answered: when it is not there, nothing is done, and a repeat does it.
+    return context.transaction(async (tx) => {
+      const { id, url } = await inviteAccount(tx, signIns, person);
+      return { account: await recordOf(tx, signIns, id), url };
+    });
   });

@@ -61,7 +61,9 @@ async function invite(admin: Admin, { email, name }: { email: string; name: stri
   const mail = admin.config.mail && ((to: string, said: Mail) => sending[sending.push(mails.send(to, said)) - 1]);
   try {
     const signIns = signInsOf(admin, mail as Parameters<typeof signInsOf>[1]);
-    const { id, url } = await inviteAccount(admin, signIns, { email, name, by: byCommand });
+    const { id, url } = await inTransaction(admin.sql, (tx) =>
+      inviteAccount(tx, signIns, { email, name, by: byCommand }),
+    );
     const sent = await Promise.allSettled(sending);
     return { account_id: id, email, url, mailed: sent.some(({ status }) => status === 'fulfilled') };
   } catch (error) {

@@ -36,11 +36,11 @@ const hashOfCode = ({ keyring }: Pick<Parts, 'keyring'>, code: string): Buffer =
  */
 export async function createPhoneLink(
   parts: Parts,
-  { accountId, by }: { accountId: string; by: Who },
+  { accountId, by, tx: given }: { accountId: string; by: Who; tx?: Db },
 ): Promise<{ id: string; token: string; code: string; expiresAt: string }> {
   const token = newSecret();
   const code = newCode(letters, 8);
-  const row = await within(parts, undefined, async (tx) => {
+  const row = await within(parts, given, async (tx) => {
     const made = await insertOpen(tx, parts, {
       id: randomUUID(),
       purpose: 'phone',
