@@ -154,6 +154,19 @@ export async function commitPart(
   return row;
 }
 
+/** Keeps a piece from being counted from now on, also by a statement that is still under way. */
+export async function fencePart(db: Db, { id, no }: Pick<Write, 'id'> & { no: number }): Promise<void> {
+  await db`update uploads.uploads set writes = writes + 1, is_written = false where id = ${id} and writes = ${no}`;
+}
+
+/** Whether a piece is counted. */
+export async function isCounted(db: Db, { id, start, token }: Write): Promise<boolean> {
+  const rows = await db`
+    select 1 from uploads.parts
+    where upload_id = ${id} and start = ${start} and token = ${token} and bytes is not null`;
+  return rows.length > 0;
+}
+
 /** Forgets a piece that is not counted, and who wrote it. */
 export async function dropPart(db: Db, { id, start, token, no }: Write & { no: number }): Promise<void> {
   await db`

@@ -15,8 +15,10 @@ import {
   deleteUpload,
   dropPart,
   expireUpload,
+  fencePart,
   findUpload,
   insertUpload,
+  isCounted,
   type PartRow,
   releaseUploads,
   storedParts,
@@ -143,11 +145,20 @@ export class Uploads {
         throw new ApiError('unavailable', 'there is no room for this piece; try again later');
       throw error;
     } finally {
-      if (!counted) {
-        await blobs.delete(blob);
-        await dropPart(sql, write);
-      }
+      if (!counted) await this.#withdraw(blob, write);
     }
+  }
+
+  /**
+   * Deletes a piece that is not counted. Where the connection broke nobody heard whether it is: its bytes stay until the
+   * database says so, and are swept with its row otherwise.
+   */
+  async #withdraw(blob: string, write: Write & { no: number }): Promise<void> {
+    const { sql, blobs } = this.#kernel;
+    await fencePart(sql, write);
+    if (await isCounted(sql, write)) return;
+    await blobs.delete(blob);
+    await dropPart(sql, write);
   }
 
   /** The digest of what is stored with a piece that is not counted yet, read once more. Throws 409 when it is replaced. */
