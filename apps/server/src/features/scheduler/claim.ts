@@ -126,7 +126,7 @@ export class Claims {
     try {
       for (;;) {
         const run = await this.#claim(host, claimer, now, patient);
-        if (!run || (await this.#isAllowed(run))) return run;
+        if (!run || (await this.#isAllowed(run, host.deviceId))) return run;
       }
     } catch (error) {
       // Another host took a run of the same schedule at this instant: there is nothing for this one.
@@ -136,13 +136,18 @@ export class Claims {
   }
 
   /** Whether the keys behind a run that was taken may still do this; one whose keys may not fails, and is not handed out. */
-  async #isAllowed(run: RunRow): Promise<boolean> {
+  async #isAllowed(run: RunRow, deviceId: string): Promise<boolean> {
     try {
       await this.#rights.find(run, { kind: run.kind, inCloud: false });
       return true;
     } catch (error) {
-      if (!(error instanceof ApiError) || error.code === 'unavailable') throw error;
-      const { sql } = this.#parts.kernel;
+      const { sql, log } = this.#parts.kernel;
+      if (!(error instanceof ApiError) || error.code === 'unavailable') {
+        await this.#handBack(run, deviceId).catch((err: unknown) =>
+          log.warn({ err, run: run.id }, 'a run that nobody was told of is not handed back; its lease ends'),
+        );
+        throw error;
+      }
       await inTransaction(sql, (db) => moveRun(this.#parts, db, run, move('loseKey', { error: error.message })));
       return false;
     }

@@ -11,7 +11,9 @@ import {
   second,
   shell,
 } from './scheduler.testing.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import { startGateway, until } from '../../testing.ts';
+import { Claims } from './claim.ts';
 import { Scheduler } from './index.ts';
 import { tickChains, tickRuns, tickSchedules } from './tickers/ticker.ts';
 
@@ -527,6 +529,17 @@ describe('scheduler: attacks', () => {
       assert.equal((await report(other)).body.error.code, 'lease_held');
     }
     assert.equal((await t.runsOf(schedule)).length, 1);
+  });
+
+  test('a run that was taken and could not be answered goes on at once, not when its lease ends', async () => {
+    const schedule = await t.create({ ...byHand, kind: 'agent', spec: { prompt: 'x' } });
+    await t.runNow(schedule);
+    const away = { find: () => Promise.reject(new ApiError('unavailable', 'the database cannot be reached')) };
+    const claims = new Claims(new Scheduler(t.gateway.kernel).parts, away as never);
+    const host = { accountId: t.account.id, deviceId: newDevice(), kinds: ['agent'], tags: undefined };
+    await assert.rejects(claims.take(host, 0, new AbortController().signal), { code: 'unavailable' });
+    const [run] = await t.runsOf(schedule);
+    assert.deepEqual([run?.['state'], run?.['attempt']], ['pending', 2]);
   });
 
   test('cloud_vm: a host that approved the command is not offered the run; it expires', async () => {
