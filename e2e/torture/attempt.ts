@@ -10,6 +10,7 @@ import {
 import { preparations } from '../../apps/server/src/testing.preparations.ts';
 import { createAccount } from '../../apps/server/src/testing.ts';
 import { between, type Counter, type Counts } from './counts.ts';
+import { variants } from './variants.ts';
 import type { World } from './world.ts';
 
 /** An answer, or that there was none. */
@@ -26,6 +27,8 @@ export const wordsOf = ({ status, code }: Said): string =>
 
 /** One request in an account of its own, with what it needs made by the helper. */
 export class Attempt implements AsyncDisposable {
+  /** `operationId`. */
+  readonly id: string;
   readonly route: Route;
   readonly scene: Scene;
   readonly #world: World;
@@ -37,10 +40,17 @@ export class Attempt implements AsyncDisposable {
   private constructor(
     world: World,
     counter: Counter,
-    { scene, route, request, before }: { scene: Scene; route: Route; request: ExampleRequest; before: Counts },
+    {
+      id,
+      scene,
+      route,
+      request,
+      before,
+    }: { id: string; scene: Scene; route: Route; request: ExampleRequest; before: Counts },
   ) {
     this.#world = world;
     this.#counter = counter;
+    this.id = id;
     this.scene = scene;
     this.route = route;
     this.#request = request;
@@ -51,21 +61,24 @@ export class Attempt implements AsyncDisposable {
   /** Makes what the example of an operation needs. */
   static async of(world: World, counter: Counter, id: string): Promise<Attempt> {
     const scene = new Scene(world.helper, await createAccount(world.helper), world.around.makers);
-    const request = await prepareExample(scene, id, preparations[id]);
+    const variant = variants[id];
+    const example = await prepareExample(scene, id, variant ?? preparations[id]);
+    const request = variant?.change(example) ?? example;
     const route = routeOf(id);
     if (route.only === 'login') await scene.login();
+    await world.pass(batchMs);
     const before = await steady(() => counter.count(scene.account.id));
-    return new Attempt(world, counter, { scene, route, request, before });
+    return new Attempt(world, counter, { id, scene, route, request, before });
   }
 
-  /** Sends the request to the victim; `withinMs` after which a client gives up. */
-  async send(withinMs = 20_000): Promise<Said> {
+  /** Sends the request to the victim; the client leaves when `leaves` says so, and gives up after a while. */
+  async send(leaves?: AbortSignal): Promise<Said> {
     using _time = this.#world.passTime(passAfterMs);
     try {
       const answer = await sendRequest(this.scene, this.route, this.#request, {
         url: this.#world.victim.url,
         headers: this.#headers,
-        signal: AbortSignal.timeout(withinMs),
+        signal: AbortSignal.any([AbortSignal.timeout(givesUpMs), ...(leaves ? [leaves] : [])]),
       });
       const text = await answer.text();
       const isJson = answer.headers.get('content-type')?.includes('json') === true;
@@ -89,11 +102,20 @@ export class Attempt implements AsyncDisposable {
     return said;
   }
 
-  /** What became more or fewer by now; waits until it is as `wanted` says, or stays as it is. */
-  async changes(wanted?: ReadonlyMap<string, number>): Promise<Map<string, number>> {
-    const isWanted = (after: Counts): boolean =>
-      wanted !== undefined && between(wanted, between(this.#before, after)).size === 0;
-    const after = await steady(() => this.#counter.count(this.scene.account.id), isWanted);
+  /** What became more or fewer by now; waits until it is enough, or stays as it is for half a minute of the gateways. */
+  async changes(isEnough?: (changes: ReadonlyMap<string, number>) => boolean): Promise<Map<string, number>> {
+    const isWanted = (after: Counts): boolean => isEnough?.(between(this.#before, after)) === true;
+    const look = () => this.#counter.count(this.scene.account.id);
+    let after = await steady(look, isWanted);
+    // A message of the bus was lost with the connection: who waits for one looks again in its time.
+    for (
+      let seconds = 0;
+      !isWanted(after) && seconds < (isEnough ? mostSeconds : lookSeconds);
+      seconds += lookSeconds
+    ) {
+      await this.#world.pass(lookSeconds * 1_000);
+      after = await steady(look, isWanted);
+    }
     return between(this.#before, after);
   }
 
@@ -104,11 +126,18 @@ export class Attempt implements AsyncDisposable {
 
 /** A request that takes longer waits for something: from then on time passes for the gateways. */
 const passAfterMs = 6_000;
+/** A client waits for so long. */
+const givesUpMs = 20_000;
 const mostTries = 8;
 const pauseMs = 100;
 const isPassing = ({ status, code }: Said): boolean =>
   status === 0 || status === 503 || code === 'idempotency_in_flight';
 
+/** Records that are written in batches are there after this. */
+const batchMs = 2_000;
+/** Every loop that waits for a message looks by itself within this. */
+const mostSeconds = 30;
+const lookSeconds = 5;
 const lookEveryMs = 15;
 const steadyLooks = 3;
 const mostLooks = 60;

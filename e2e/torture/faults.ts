@@ -1,8 +1,13 @@
+import { randomOf } from '../../apps/server/src/testing.random.ts';
 import { Counter } from './counts.ts';
 import { wordsOf } from './attempt.ts';
-import { control, databaseFaults, type DatabaseFault, hitDatabase } from './faults.database.ts';
+import type { Fault } from './fault.ts';
+import { databaseFaults } from './faults.database.ts';
+import { fileFaults } from './faults.files.ts';
+import { socketFaults } from './faults.sockets.ts';
 import { type Outcome, outcomeOf, tally } from './findings.ts';
 import { writing } from './operations.ts';
+import { type Control, control, tryFault } from './trial.ts';
 import { openWorld, type World } from './world.ts';
 
 /** What to try. */
@@ -15,17 +20,22 @@ export interface Choice {
   readonly nth?: number | undefined;
   /** So many databases at once, with two gateways each. */
   readonly lanes?: number | undefined;
+  /** Of each operation two cases that follow from this seed: a fault at its first place, and one anywhere. */
+  readonly sample?: number | undefined;
   /** Says what happens as it happens. */
   readonly tell?: (line: string) => void;
 }
 
-/** A request of so many statements is counted wrong. */
-const mostStatements = 60;
+/** No request does more of anything. */
+const mostPlaces = 60;
+/** A case that takes longer is told of. */
+const slowSeconds = 8;
+const allFaults: readonly Fault[] = [...databaseFaults, ...fileFaults, ...socketFaults];
 
 /** Tries faults at every place of every operation that writes. */
 export async function faults(choice: Choice = {}): Promise<Outcome> {
   const outcome = outcomeOf('faults');
-  const queue = writing().filter((one) => choice.only === undefined || choice.only === one);
+  const queue = writing().filter((one) => choice.only === undefined || choice.only.split(',').includes(one));
   // Each with a database of its own: one request of a victim is under way at a time.
   const lane = async (): Promise<void> => {
     await using world = await openWorld();
@@ -60,36 +70,50 @@ async function tryOperation(
     choice.tell?.(`  ${id}, untouched: ${says}`);
     outcome.findings.push({ what: `${id}, untouched`, says, replay: `faults --only ${id} --kind none` });
   }
-  const kinds = databaseFaults.filter((kind) => choice.kind === undefined || choice.kind.split(',').includes(kind));
-  for (const kind of kinds) await tryKind(world, { counter, id, wanted }, kind, { outcome, choice });
+  if (choice.sample !== undefined) {
+    for (const { fault, nth } of sampleOf(id, wanted, choice.sample))
+      await tryKind(world, { counter, id, wanted }, fault, { outcome, choice: { ...choice, nth } });
+    return;
+  }
+  const kinds = allFaults.filter(({ name }) => choice.kind === undefined || choice.kind.split(',').includes(name));
+  for (const fault of kinds) await tryKind(world, { counter, id, wanted }, fault, { outcome, choice });
+}
+
+/** Two faults of an operation that follow from a seed. A connection that swallows takes seconds, and is not among them. */
+function sampleOf(id: string, { statements }: Control, seed: number): { fault: Fault; nth: number }[] {
+  const random = randomOf(Buffer.from(id).reduce((sum, byte) => Math.imul(sum, 31) + byte, seed));
+  const quick = allFaults.filter(({ name }) => ['cut', 'lose', 'leave'].includes(name));
+  const pick = (): Fault => quick[Math.floor(random() * quick.length)] as Fault;
+  return [
+    { fault: pick(), nth: 1 },
+    { fault: pick(), nth: 1 + Math.floor(random() * Math.max(1, statements.length)) },
+  ];
 }
 
 async function tryKind(
   world: World,
-  parts: Parameters<typeof hitDatabase>[1],
-  kind: DatabaseFault,
+  parts: { counter: Counter; id: string; wanted: Control },
+  fault: Fault,
   { outcome, choice }: { outcome: Outcome; choice: Choice },
 ): Promise<void> {
   const { id } = parts;
-  for (let nth = choice.nth ?? 1; nth <= (choice.nth ?? mostStatements); nth++) {
+  const { name } = fault;
+  for (let nth = choice.nth ?? 1; nth <= (choice.nth ?? mostPlaces); nth++) {
     const begun = performance.now();
-    const { hit, first, last, faults: found } = await hitDatabase(world, parts, kind, nth);
+    const { hit, first, last, faults: found } = await tryFault(world, parts, fault, nth);
     const seconds = (performance.now() - begun) / 1_000;
-    if (seconds > 6)
-      choice.tell?.(
-        `  slow: ${id} ${kind} ${nth}: ${seconds.toFixed(1)} s ${wordsOf(first)}, then ${wordsOf(last)} [${hit?.slice(0, 100)}]`,
-      );
     outcome.cases += 1;
     if (hit !== undefined) {
       outcome.faults += 1;
-      tally(outcome, kind);
+      tally(outcome, name);
     }
-    const sql = hit?.replaceAll(/\s+/g, ' ').trim().slice(0, 110);
-    if (found.length > 0)
-      choice.tell?.(`  ${kind} ${nth} [${sql}]: ${wordsOf(first)}, then ${wordsOf(last)}: ${found.join(' | ')}`);
+    const at = hit?.replaceAll(/\s+/g, ' ').trim().slice(0, 110);
+    const line = `${id} ${name} ${nth} [${at}]: ${wordsOf(first)}, then ${wordsOf(last)}`;
+    if (found.length > 0) choice.tell?.(`  ${line}: ${found.join(' | ')}`);
+    else if (seconds > slowSeconds) choice.tell?.(`  ${line}: ${seconds.toFixed(1)} s`);
     for (const says of found) {
-      const replay = `faults --only ${id} --kind ${kind} --nth ${nth}`;
-      outcome.findings.push({ what: `${id}, ${kind} at ${nth}: ${sql ?? 'nothing was hit'}`, says, replay });
+      const replay = `faults --only ${id} --kind ${name} --nth ${nth}`;
+      outcome.findings.push({ what: `${id}, ${name} at ${nth}: ${at ?? 'nothing was hit'}`, says, replay });
     }
     if (hit === undefined) break;
   }

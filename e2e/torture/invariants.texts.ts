@@ -41,7 +41,8 @@ export const textInvariants: readonly Invariant[] = [
   },
   {
     says: 'an upload stands where its pieces end, and is complete there',
-    sql: `select u.id, u.at, u.length from uploads.uploads u where u.transcript_id is null and u.at > 0
+    sql: `select u.id, u.at, u.length from uploads.uploads u where u.transcript_id is null
+        and (u.expires_at is null or u.expires_at > coalesce(u.completed_at, u.created_at) + interval '1 minute')
       group by u.id having u.at > u.length or (u.completed_at is not null) <> (u.at = u.length)
         or u.at <> coalesce((select sum(p.bytes) from uploads.parts p where p.upload_id = u.id), 0)`,
   },

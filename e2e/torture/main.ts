@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { tableOf } from './findings.ts';
 import { openServer } from './server.ts';
 
-/** Faults at every place, and orders of moves: `npm run torture -- faults`, `npm run torture -- orders`. */
+/** Faults at every place: `npm run torture -- faults`. */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -15,7 +15,7 @@ const { values, positionals } = parseArgs({
   },
 });
 
-const words = ['faults', 'orders'] as const;
+const words = ['faults'] as const;
 const [word = ''] = positionals;
 if (!words.some((known) => known === word)) {
   process.stderr.write(
@@ -28,9 +28,13 @@ const begun = performance.now();
 await using _server = await openServer();
 const { only, kind, json } = values;
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+const seed = values.seed === undefined ? undefined : Number(values.seed);
 const nth = values.nth === undefined ? undefined : Number(values.nth);
-const { faults } = await import('./faults.ts');
-const outcome = await faults({ only, kind, nth, tell, lanes: Number(values.lanes) });
+const run = {
+  faults: async () =>
+    (await import('./faults.ts')).faults({ only, kind, nth, tell, lanes: Number(values.lanes), sample: seed }),
+};
+const outcome = await run[word as (typeof words)[number]]();
 const seconds = (performance.now() - begun) / 1_000;
 const shown = json
   ? JSON.stringify({ ...outcome, kinds: Object.fromEntries(outcome.kinds), seconds })

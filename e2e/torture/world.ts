@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Sql, openDatabase } from '../../apps/server/src/kernel/db/db.ts';
+import { quotaNames } from '../../apps/server/src/config.quotas.ts';
+import { type DatabaseTarget, type Sql, openDatabase } from '../../apps/server/src/kernel/db/db.ts';
 import { startGateway, testDatabase, type TestGateway } from '../../apps/server/src/testing.ts';
 import { type ExampleWorld, openExampleWorld } from '../../apps/server/src/testing.world.ts';
 import { WireProxy } from './proxy.ts';
@@ -18,6 +19,8 @@ export interface World extends AsyncDisposable {
   readonly helper: TestGateway;
   readonly proxy: WireProxy;
   readonly around: ExampleWorld;
+  /** The database, past the proxy. */
+  readonly target: DatabaseTarget;
   /** Where both keep files. */
   readonly dataDir: string;
   /** Invariants that were found broken: they stay so, and are no news of the next case. */
@@ -26,6 +29,8 @@ export interface World extends AsyncDisposable {
   readonly sql: Sql;
   /** From so many milliseconds on lets time pass, a second each time a second is over, until it is disposed of. */
   readonly passTime: (afterMs: number) => Disposable;
+  /** Lets so many milliseconds pass at once. */
+  readonly pass: (ms: number) => Promise<void>;
   /** Waits until both hear each other: where time passed they must have proved it anew. */
   readonly hear: () => Promise<void>;
   /** What the victim wrote into its log since it was asked last. */
@@ -35,8 +40,8 @@ export interface World extends AsyncDisposable {
 /** A statement of the victim fails after this, and its connection 2 s later. */
 const deadlineMs = 1_000;
 
-/** Opens one, on a database of its own. */
-export async function openWorld(): Promise<World> {
+/** Opens one, on a database of its own. `works` false: the helper does nothing that is due either. */
+export async function openWorld({ works = true }: { works?: boolean } = {}): Promise<World> {
   await using opening = new AsyncDisposableStack();
   const around = opening.use(await openExampleWorld());
   const database = opening.use(await testDatabase());
@@ -47,8 +52,12 @@ export async function openWorld(): Promise<World> {
   const { clock } = around;
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-torture-data-'));
   opening.defer(() => rmSync(dataDir, { recursive: true, force: true }));
-  const settings = { ...around.settings, SVC_DATA_DIR: dataDir };
-  const helper = opening.use(await startGateway(database, { clock, settings }));
+  // Thousands of rows are made of a few accounts.
+  const quotas = Object.fromEntries(quotaNames.map((name) => [`SVC_QUOTA_${name.toUpperCase()}`, '1000000000']));
+  const settings = { ...around.settings, ...quotas, SVC_DATA_DIR: dataDir };
+  const helper = opening.use(
+    await startGateway(database, { clock, settings, role: { serves: true, works, relays: true } }),
+  );
   const lines: string[] = [];
   const victim = opening.use(
     await startGateway(
@@ -69,12 +78,20 @@ export async function openWorld(): Promise<World> {
   // No time passes in which they would be renewed, and the database's own clock must not count them as gone.
   const keepLeases = () => sql`update kernel.gateways set lease_until = now() + interval '1 day'`;
   await keepLeases();
+  const isProven = ({ kernel }: TestGateway): boolean => kernel.gateways.isProven();
+  const hear = async (): Promise<void> => {
+    while (!isProven(victim) || !isProven(helper)) {
+      clock.advance(2_000);
+      await delay(20);
+    }
+  };
   const stack = opening.move();
   return {
     victim,
     helper,
     proxy,
     around,
+    target,
     dataDir,
     known: new Set(),
     sql,
@@ -88,13 +105,12 @@ export async function openWorld(): Promise<World> {
       }, 1_000);
       return { [Symbol.dispose]: () => clearInterval(timer) };
     },
-    async hear() {
-      const isProven = ({ kernel }: TestGateway): boolean => kernel.gateways.isProven();
-      while (!isProven(victim) || !isProven(helper)) {
-        clock.advance(2_000);
-        await delay(20);
-      }
+    async pass(ms) {
+      clock.advance(ms);
+      await keepLeases();
+      await hear();
     },
+    hear,
     log: () => lines.splice(0).join(''),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
