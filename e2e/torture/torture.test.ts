@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { faults } from './faults.ts';
 import type { Outcome } from './findings.ts';
+import { orders } from './orders.ts';
 
-/** `SVC_TEST_TORTURE=all` for every fault at every place, which takes an hour; else what this seed chooses. */
+/** `SVC_TEST_TORTURE=all` for every fault at every place and every order, which takes an hour; else what this seed chooses. */
 const isWhole = process.env['SVC_TEST_TORTURE'] === 'all';
 const seed = 1;
 const timeout = isWhole ? 7_200_000 : 600_000;
@@ -40,5 +41,11 @@ describe('torture', () => {
 
   test('a database that swallows a statement is found out, and a repeat heals', { timeout }, async () => {
     nothingIn(await faults({ only: 'keys.create', kind: 'swallow', nth: 6 }));
+  });
+
+  test('two moves of a row come to what one after the other does, in every order of their statements', {
+    timeout,
+  }, async () => {
+    nothingIn(await orders(isWhole ? {} : { sample: 6, seed }));
   });
 });
