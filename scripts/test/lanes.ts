@@ -32,6 +32,7 @@ const longest = [
   'escapes',
   'overlaps',
   'looking',
+  'torture/torture',
 ];
 const weightOf = (file: string): number => (longest.some((name) => file === `e2e/${name}.test.ts`) ? 1 : 0);
 
