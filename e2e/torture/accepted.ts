@@ -29,7 +29,7 @@ export const accepted: Readonly<Record<string, Accepted>> = {
   'uploads.remove': {
     why: 'it says 410 for a week, then its row is swept (`uploads.sweep`)',
     answers: ['410 upload_gone'],
-    missing: ['uploads.uploads'],
+    twice: ['uploads.uploads'],
   },
   'uploads.create': {
     why: 'an upload whose answer was lost holds nothing and expires after an hour',
@@ -45,6 +45,10 @@ export const accepted: Readonly<Record<string, Accepted>> = {
     why: 'a run that nobody was told of is handed back, or its lease ends: its next attempt is claimed then',
     twice: ['scheduler.attempts:handed_back', 'scheduler.attempts:lost'],
     missing: ['scheduler.runs:running'],
+  },
+  'responses.create': {
+    why: 'its client must have the answer, which costs; it cannot go on from it, and is told so then',
+    missing: ['inference.stored'],
   },
   'prompts.verifyAll': { why: 'one that fails is a result like the others', missing: ['kernel.changes'] },
   'me.remove': { why: 'who is deleted is signed out first', answers: ['401 invalid_api_key'] },
