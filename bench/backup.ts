@@ -117,11 +117,12 @@ async function upload({ port, key }: Platform, bytes: number): Promise<void> {
 async function underLoad(platform: Platform, ping: string, rate: number, work: () => Promise<unknown>) {
   const latencies: number[] = [];
   const waiting = new Set<Promise<void>>();
-  let [over, failed, sent] = [false, 0, 0];
+  const state = { over: false };
+  let [failed, sent] = [0, 0];
   const begun = performance.now();
-  const done = work().finally(() => (over = true));
+  const done = work().finally(() => (state.over = true));
   done.catch(() => {});
-  while (!over) {
+  while (!state.over) {
     const due = Math.floor(((performance.now() - begun) / 1_000) * rate);
     for (; sent < due; sent += 1) {
       const at = performance.now();
