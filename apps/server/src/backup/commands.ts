@@ -1,8 +1,9 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Config, Given } from '../config.ts';
 import { CommandError } from '../kernel/base/errors.ts';
 import type { Run } from '../kernel/commands.ts';
 import { confirmRestore } from './confirm.ts';
+import { endWithStarter, runApart } from './apart.ts';
 import { createBackup, summaryOf, toStdout, writeToStdout } from './create.ts';
 import type { BackupSummary } from './format.ts';
 import { verifyBackup } from './reader.ts';
@@ -23,10 +24,16 @@ export function backupCommand(program: Command, { config, print, run }: Parts): 
     .command('create [file]')
     .description('write a backup while the platform runs, and read it to its end; - is standard output')
     .option('--to <place>', 'a folder or s3://bucket/prefix, where it gets a name of its own')
-    .action(async (file: string | undefined, { to }: { to?: string }) => {
+    .addOption(new Option('--apart').hideHelp())
+    .action(async (file: string | undefined, { to, apart = false }: { to?: string; apart?: boolean }) => {
       const settings = config();
       if (file === toStdout) return writeToStdout(settings);
       const { store, name } = await targetOf(settings, file, to);
+      if (!apart) {
+        const place = file === undefined ? ['--to', to ?? settings.backup.place ?? ''] : [file];
+        return print(JSON.parse(await runApart(settings, ['--json', 'backup', 'create', '--apart', ...place])));
+      }
+      endWithStarter();
       print(await createBackup(settings, store, name));
     });
   backup

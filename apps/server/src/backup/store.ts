@@ -1,10 +1,9 @@
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { pipeline } from 'node:stream/promises';
 import { isAlive } from '@svc/process-lock';
 import type { Config } from '../config.ts';
 import { CommandError } from '../kernel/base/errors.ts';
@@ -77,8 +76,7 @@ function folderStore(folder: string): Store {
         await sweepParts(folder);
         if (await stat(path).catch(() => undefined))
           throw new CommandError(`${path} is there already; name another file`);
-        const file = await open(part, 'wx', 0o600);
-        await pipeline(body, createWriteStream('', { fd: file, flush: true }));
+        await writeSteadily(part, body);
         await rename(part, path);
         syncFolder(folder);
       } catch (error) {
@@ -124,6 +122,30 @@ function folderStore(folder: string): Store {
     remove: (name) => rm(pathOf(name), { force: true }),
     nameOf: pathOf,
   };
+}
+
+/** Bytes between two syncs. */
+const syncBytes = 4 * 1024 * 1024;
+
+/**
+ * Brings a file to disk as it comes. One sync of all of it at the end would hold up every commit of the database on the same
+ * disk for as long.
+ */
+async function writeSteadily(path: string, body: Readable): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    let loose = 0;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
+      loose += chunk.length;
+      if (loose < syncBytes) continue;
+      await file.datasync();
+      loose = 0;
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 /** Removes what processes that were killed had begun to write. */

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type Config, processEnvironment, settingRows } from '../config.ts';
+import { secretFiles } from '../config.secrets.ts';
+import { CommandError } from '../kernel/base/errors.ts';
+
+/** A command of ours in a process of its own. */
+export interface Apart {
+  output: AsyncIterable<Buffer>;
+  /** Rejects with what it said when it failed. */
+  ended: Promise<void>;
+  stop(): void;
+}
+
+const main = join(import.meta.dirname, '../main.ts');
+
+/**
+ * A session of its own with the least share of the machine: Linux weighs sessions, and `nice` counts within one. A backup of
+ * 100 MB made requests wait four times as long without that.
+ */
+const gently = '{ echo 19 > /proc/self/autogroup; } 2>/dev/null; exec nice -n 19 "$@"';
+
+/** Starts a command with the settings of this process, below everything that somebody waits for. It ends with this one. */
+export function startApart(config: Config, command: readonly string[]): Apart {
+  const words = ['-c', gently, 'sh', process.execPath, ...process.execArgv, main, ...settingsWords(), ...command];
+  const child = spawn('/bin/sh', words, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+    env: environmentOf(config),
+  });
+  child.stdin.on('error', () => {});
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-4_096)));
+  const ended = once(child, 'close').then(([code]) => {
+    if (code === 0) return;
+    const line = said.trim().split('\n').at(-1) ?? '';
+    throw new CommandError(line.replace(/^svc: /, '') || 'the process that makes the backup was killed');
+  });
+  ended.catch(() => {});
+  return { output: child.stdout as AsyncIterable<Buffer>, ended, stop: () => void child.kill() };
+}
+
+/** Ends this process when the one that started it apart is gone. */
+export function endWithStarter(): void {
+  process.stdin.once('end', () => process.exit(1)).resume();
+  // It keeps no process that is done.
+  (process.stdin as Partial<Socket>).unref?.();
+}
+
+/** Runs a command apart; answers what it printed. Signals end it first. */
+export async function runApart(config: Config, command: readonly string[]): Promise<string> {
+  const apart = startApart(config, command);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      apart.stop();
+      process.exit(1);
+    });
+  const said = await text(apart.output);
+  await apart.ended;
+  return said;
+}
+
+/** With the secrets that this process may have read as root: the maker, as another user, could not read their files. */
+function environmentOf({ masterKey, s3Access, backup, natsUrl, mail }: Config): NodeJS.ProcessEnv {
+  const known = {
+    SVC_MASTER_KEY: masterKey,
+    SVC_S3_SECRET_ACCESS_KEY: s3Access.secretAccessKey,
+    SVC_BACKUP_PASSPHRASE: backup.passphrase,
+    SVC_NATS_URL: natsUrl,
+    SVC_SMTP_URL: mail?.smtpUrl,
+  };
+  const rest = Object.entries(processEnvironment()).filter(([name]) => !secretFiles.has(name));
+  return { ...Object.fromEntries(rest), ...Object.fromEntries(Object.entries(known).filter(([, value]) => value)) };
+}
+
+/** The settings of this command line, for a process beside it; not the files of secrets. */
+function settingsWords(): string[] {
+  const flags = new Set(
+    settingRows().flatMap((row) => row.flags.flatMap(({ flag, gives }) => (secretFiles.has(gives) ? [] : [flag]))),
+  );
+  const words = process.argv.slice(2);
+  return words.flatMap((word, at) => {
+    if (flags.has(word)) return [word, words[at + 1] ?? ''];
+    return flags.has(word.split('=')[0] ?? '') ? [word] : [];
+  });
+}
