@@ -36,11 +36,20 @@ export function startApart(config: Config, command: readonly string[]): Apart {
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-4_096)));
   const ended = once(child, 'close').then(([code]) => {
     if (code === 0) return;
-    const line = said.trim().split('\n').at(-1) ?? '';
-    throw new CommandError(line.replace(/^svc: /, '') || 'the process that makes the backup was killed');
+    throw new CommandError(messageOf(said) || 'the process that makes the backup was killed');
   });
   ended.catch(() => {});
   return { output: child.stdout as AsyncIterable<Buffer>, ended, stop: () => void child.kill() };
+}
+
+/** The message that a command ended with, as text or with `--json`. */
+function messageOf(said: string): string {
+  const line = (said.trim().split('\n').at(-1) ?? '').replace(/^svc: /, '');
+  try {
+    return (JSON.parse(line) as { error: { message: string } }).error.message;
+  } catch {
+    return line;
+  }
 }
 
 /** Ends this process when the one that started it apart is gone. */
