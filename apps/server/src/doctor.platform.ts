@@ -6,11 +6,14 @@ import type { Check } from './doctor.check.ts';
 import { signIn } from './doctor.sign-in.ts';
 import { readProviders } from './features/health/index.ts';
 import { checkBuild } from './features/hub/index.ts';
+import { countHeld } from './features/notifications/index.ts';
 import { findLanesOff } from './features/providers/index.ts';
 import type { Sql } from './kernel/db/db.ts';
+import { readFact } from './kernel/db/facts.ts';
 import { missingMigrations } from './kernel/db/applied.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { Blobs } from './kernel/outside/blobs.ts';
+import { unconfirmedFact } from './kernel/restored.ts';
 import type { ProvidersPlace } from './kernel/outside/providers.ts';
 import { findHolder } from './kernel/streams/feed.ts';
 
@@ -45,8 +48,19 @@ export async function withDatabase(config: Config, { sql, bus, blobs, dataDir }:
     { name: 'bus', ok: bus.isUp(), found: config.natsUrl ? 'NATS' : 'LISTEN/NOTIFY' },
     await storage(config, blobs, dataDir),
     await feed(sql),
+    ...(await restore(sql)),
     ...(await signIn(config, sql)),
   ];
+}
+
+/** A restore that waits for a person; nothing otherwise. */
+async function restore(sql: Sql): Promise<Check[]> {
+  // Without the schema there is no fact either.
+  const at = await readFact(sql, unconfirmedFact).catch(() => undefined);
+  if (!at) return [];
+  const held = (await countHeld(sql)).reduce((sum, { waiting }) => sum + waiting, 0);
+  const found = `restored from a backup of ${at.toString()}; pushes, mails and webhooks that wait for a person: ${held}`;
+  return [{ name: 'restore', ok: false, found, fix: './svc restore confirm, then --send or --drop' }];
 }
 
 /** Streams tell nothing that is newer than the oldest open transaction that has written something. */

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { instantOf } from '../kernel/db/instant.ts';
 import { asOwner, createAccount, http, openHost, startGateway, testDatabase } from '../testing.ts';
+import { withDatabase } from '../doctor.platform.ts';
 import { confirmRestore } from './confirm.ts';
 import { settleDatabase } from './settle.ts';
 
@@ -142,6 +143,8 @@ describe('a database that was restored', () => {
     const told = await confirmRestore(kernel);
     assert.deepEqual([told.held, told.outcome], [{ webhook: 1 }, null]);
     assert.equal(await due(), false);
+    const check = (await withDatabase(kernel.config, kernel)).find(({ name }) => name === 'restore');
+    assert.match(check?.found ?? '', /that wait for a person: 1/);
     assert.equal((await confirmRestore(kernel, 'send')).outcome, 'sent');
     assert.equal(await due(), true);
     await assert.rejects(confirmRestore(kernel, 'send'), /nothing is held/);
