@@ -1,7 +1,11 @@
-import { Command } from 'commander';
+import { join } from 'node:path';
+import { Command, Option } from 'commander';
 import { type Template, template } from '@svc/contract';
 import { createTarBuilder } from './images/build.ts';
+import { megabytes } from './images/download.ts';
+import { fetchImage, imageName } from './images/fetch.ts';
 import { createImages, type ImageShelf } from './images/images.ts';
+import { newSigningKey, publicKeyOf, readSigningKey } from './images/signature.ts';
 import type { StoredImage } from './images/store.ts';
 import { tryImage } from './images/trial.ts';
 import { createSystemPackages } from './system-packages.ts';
@@ -13,10 +17,26 @@ interface Flags {
   systemPackages: boolean;
 }
 
-/** `images list | build | import | export | prune`, for `./svc`; prints to stdout, progress to stderr. */
+interface ExportFlags extends Flags {
+  toFolder?: string;
+  signKey?: string;
+}
+
+interface FetchFlags extends Flags {
+  template?: string;
+  key?: string;
+  setUrl?: string;
+  setKey?: string;
+  allowHosts: string;
+  ports: string;
+}
+
+type Add = (usage: string, description: string) => Command;
+
+/** `images list | build | fetch | import | export | new-key | prune`, for `./svc`; prints to stdout, progress to stderr. */
 export function imagesCommand(defaultDir: string): Command {
   const command = new Command('images').description('root file systems that sandboxes start from');
-  const add = (usage: string, description: string) =>
+  const add: Add = (usage, description) =>
     command
       .command(usage)
       .description(description)
@@ -39,21 +59,8 @@ export function imagesCommand(defaultDir: string): Command {
     const image = await buildImage(openImages(flags), name, (line) => process.stderr.write(line));
     print(flags, image, () => `${image.template} ${image.digest}`);
   });
-  add('import <file>', 'takes an image that was exported, if a sandbox starts from it; needs no root').action(
-    async (file: string, flags: Flags) => {
-      const { template, digest, rootfs } = await openImages(flags).importFrom(file, async (imported) => {
-        const { untried } = await tryImage(imported, flags.dir);
-        if (untried !== undefined) process.stderr.write(`svc: not tried whether it runs: ${untried}\n`);
-      });
-      print(flags, { template, digest, rootfs }, () => `${template} ${digest}`);
-    },
-  );
-  add('export <template> <file>', 'writes an image to a file, for images import on another machine').action(
-    async (name: string, file: string, flags: Flags) => {
-      const { template, digest } = await openImages(flags).exportTo(templateOf(name), file);
-      print(flags, { template, digest, file }, () => `${template} ${file}`);
-    },
-  );
+  arrivals(add);
+  departures(add);
   add('prune', 'removes images that no recipe makes any more; only while sandboxd is down').action(
     async (flags: Flags) => {
       const removed = await openImages(flags).prune(new Set());
@@ -61,6 +68,69 @@ export function imagesCommand(defaultDir: string): Command {
     },
   );
   return command;
+}
+
+/** What brings an image of elsewhere. */
+function arrivals(add: Add): void {
+  const tryOut = (dir: string) => async (rootfs: string) => {
+    const { untried } = await tryImage(rootfs, dir);
+    if (untried !== undefined) process.stderr.write(`svc: not tried whether it runs: ${untried}\n`);
+  };
+  add('fetch [address]', 'fetches an image that is signed, from a folder or a file; needs no root')
+    .option('--key <public key>', 'the key it must be signed with; default: SVC_SANDBOX_IMAGES_KEY')
+    .option('--template <name>', 'which one of a folder; default: svc-base')
+    .addOption(new Option('--set-url <url>').hideHelp())
+    .addOption(new Option('--set-key <key>').hideHelp())
+    .addOption(new Option('--allow-hosts <names>').default('').hideHelp())
+    .addOption(new Option('--ports <numbers>').default('80,443').hideHelp())
+    .action(async (given: string | undefined, flags: FetchFlags) => {
+      const [address, key] = [given ?? flags.setUrl, flags.key ?? flags.setKey];
+      if (address === undefined) throw new Error('name an address, or set SVC_SANDBOX_IMAGES_URL');
+      if (key === undefined) {
+        throw new Error('name the key that the image must be signed with: --key, or SVC_SANDBOX_IMAGES_KEY');
+      }
+      const stop = new AbortController();
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+      const { template, digest, rootfs } = await fetchImage(openImages(flags), address, {
+        key,
+        template: flags.template === undefined ? undefined : templateOf(flags.template),
+        allowHosts: listOf(flags.allowHosts),
+        ports: listOf(flags.ports).map(Number),
+        signal: stop.signal,
+        onProgress: showBytes((line) => process.stderr.write(line)),
+        tryOut: tryOut(flags.dir),
+      });
+      print(flags, { template, digest, rootfs }, () => `${template} ${digest}`);
+    });
+  add('import <file>', 'takes an image that was exported, if a sandbox starts from it; needs no root').action(
+    async (file: string, flags: Flags) => {
+      const { template, digest, rootfs } = await openImages(flags).importFrom(file, tryOut(flags.dir));
+      print(flags, { template, digest, rootfs }, () => `${template} ${digest}`);
+    },
+  );
+}
+
+/** What makes images for other machines. */
+function departures(add: Add): void {
+  add('export <template> [file]', 'writes an image to a file, for images import or fetch on another machine')
+    .option('--to-folder <path>', 'write it there, under the name that images fetch asks a folder for')
+    .option('--sign-key <file>', 'sign it with this key, for images fetch')
+    .action(async (name: string, given: string | undefined, flags: ExportFlags) => {
+      if ((given === undefined) === (flags.toFolder === undefined)) throw new Error('name a file, or --to-folder');
+      const shelf = openImages(flags);
+      const wanted = templateOf(name);
+      const signKey = flags.signKey === undefined ? undefined : readSigningKey(flags.signKey);
+      const file = given ?? join(flags.toFolder ?? '', imageName(wanted, shelf.recipe(wanted)));
+      const { template, digest } = await shelf.exportTo(wanted, file, signKey);
+      const key = signKey && publicKeyOf(signKey);
+      print(flags, { template, digest, file, ...(key && { key }) }, () => `${template} ${file}${key ? ` ${key}` : ''}`);
+    });
+  add('new-key <file>', 'makes a key to sign images with; prints the public key').action(
+    (file: string, flags: Flags) => {
+      const key = newSigningKey(file);
+      print(flags, { key, file }, () => key);
+    },
+  );
 }
 
 /** Opens the images of a directory with the builder of this machine. */
@@ -88,17 +158,29 @@ async function buildImage(shelf: ImageShelf, name: string, show: (line: string) 
   return { template: wanted, digest, rootfs };
 }
 
+/** Says how much of a file is here: on a terminal always, else each tenth. */
+function showBytes(show: (line: string) => void): (have: number, total: number | undefined) => void {
+  const rewrite = process.stderr.isTTY;
+  let shown = '';
+  return (have, total) => {
+    const of = total === undefined ? '' : ` of ${megabytes(total)}`;
+    const line = `${total ? `${String(Math.floor((100 * have) / total)).padStart(3)} %  ` : ''}${megabytes(have)}${of}`;
+    const key = rewrite ? line : String(Math.floor(total ? (10 * have) / total : have / 50e6));
+    if (key !== shown) show(rewrite ? `\r\u001b[K${line}` : `${line}\n`);
+    if (rewrite && have === total) show('\r\u001b[Kunpacking it\r');
+    shown = key;
+  };
+}
+
 function templateOf(name: string): Template {
   const wanted = template.safeParse(name);
   if (!wanted.success) throw new Error(`no template is called ${name}; there are ${template.options.join(', ')}`);
   return wanted.data;
 }
 
-const listed = ({ template, digest, bytes, built_at }: StoredImage) => ({ template, digest, bytes, built_at });
+const listOf = (text: string): string[] => text.split(',').filter((item) => item !== '');
 
-function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 1e6)} MB`;
-}
+const listed = ({ template, digest, bytes, built_at }: StoredImage) => ({ template, digest, bytes, built_at });
 
 function print(flags: Flags, value: unknown, text: () => string): void {
   // A step of a build may quote what another program said: no character that a terminal acts on, but the line's end.

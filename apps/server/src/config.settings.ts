@@ -158,6 +158,16 @@ export const settings = {
     .min(1)
     .optional()
     .describe('where root file systems of sandboxes are kept; default: in the data dir'),
+  SVC_SANDBOX_IMAGES_URL: httpUrl
+    .optional()
+    .describe(
+      'folder that `svc images fetch` takes root file systems from, as `svc images export --to-folder` fills it',
+    ),
+  SVC_SANDBOX_IMAGES_KEY: z
+    .string()
+    .regex(/^ed25519:[A-Za-z0-9_-]{43}$/, 'must be a public key as svc images new-key prints it')
+    .optional()
+    .describe('public key that fetched root file systems must be signed with, as `svc images new-key` prints it'),
   SVC_SANDBOX_PYPI_HOSTS: list
     .default(['pypi.org', 'files.pythonhosted.org'])
     .describe('what the egress preset `pypi` reaches'),

@@ -200,6 +200,8 @@ const sandboxesOf = (values: z.output<typeof schema>) => ({
   cpus: values.SVC_SANDBOX_CPUS,
   workspaceMb: values.SVC_SANDBOX_WORKSPACE_MB,
   imagesDir: values.SVC_SANDBOX_IMAGES === undefined ? undefined : resolve(values.SVC_SANDBOX_IMAGES),
+  imagesUrl: values.SVC_SANDBOX_IMAGES_URL,
+  imagesKey: values.SVC_SANDBOX_IMAGES_KEY,
   pypiHosts: values.SVC_SANDBOX_PYPI_HOSTS,
   npmHosts: values.SVC_SANDBOX_NPM_HOSTS,
 });

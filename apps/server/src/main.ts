@@ -154,7 +154,7 @@ elsewhere([
 ]);
 program
   .command('images [words...]')
-  .description('of sandboxes: images list | build | import')
+  .description('of sandboxes: images list | build | fetch | import')
   .helpOption(false)
   .allowUnknownOption()
   .action(async (words: string[]) => {

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, type KeyObject } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { link, open, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { Transform } from 'node:stream';
+import { Transform, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { template } from '@svc/contract';
@@ -11,10 +11,11 @@ import { z } from 'zod';
 import { exited, runOk } from '../run.ts';
 import { type Unpacked, unpackTar } from './build.ts';
 import { TarGuard } from './guard.ts';
+import { signHeader } from './signature.ts';
 import type { StoredImage } from './store.ts';
 
 /** The first bytes of an archive are its header, a line of JSON that spaces fill up; a tar in zstd is behind it. */
-const headerBytes = 1_024;
+export const headerBytes = 1_024;
 const headerSchema = z.object({
   svc_image: z.literal(1),
   template,
@@ -23,14 +24,19 @@ const headerSchema = z.object({
   /** Of the tar. */
   digest: z.string().regex(/^sha256:[0-9a-f]{64}$/),
   bytes: z.int().min(0),
+  /** Of all of the above; files of an operator's own need none. */
+  signature: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{86}$/)
+    .optional(),
 });
-type ArchiveHeader = z.output<typeof headerSchema>;
+export type ArchiveHeader = z.output<typeof headerSchema>;
 
 /**
- * Writes an image to a file that is not there yet; the file appears when all of it is written. Devices stay out: every
- * backend makes its own.
+ * Writes an image to a file that is not there yet, signed if there is a key; the file appears when all of it is written. Devices
+ * stay out: every backend makes its own.
  */
-export async function writeArchive(image: StoredImage, file: string): Promise<ArchiveHeader> {
+export async function writeArchive(image: StoredImage, file: string, signKey?: KeyObject): Promise<ArchiveHeader> {
   const path = resolve(file);
   if (await stat(path).catch(() => undefined)) throw new Error(`${file} is there already; name another file`);
   const part = `${path}.part-${process.pid}`;
@@ -39,7 +45,8 @@ export async function writeArchive(image: StoredImage, file: string): Promise<Ar
     try {
       const unpacked = await pack(image.rootfs, part);
       const { template: name, recipe, built_at } = image;
-      const header: ArchiveHeader = { svc_image: 1, template: name, recipe, built_at, ...unpacked };
+      const said = { svc_image: 1 as const, template: name, recipe, built_at, ...unpacked };
+      const header: ArchiveHeader = { ...said, ...(signKey && { signature: signHeader(said, signKey) }) };
       await output.write(`${JSON.stringify(header).padEnd(headerBytes - 1)}\n`, 0);
       await output.sync();
       // Not `rename`, which would take the place of a file that came meanwhile.
@@ -85,12 +92,40 @@ export async function readHeader(file: string): Promise<ArchiveHeader> {
   });
   try {
     const { buffer, bytesRead } = await input.read(Buffer.alloc(headerBytes), 0, headerBytes, 0);
-    return headerSchema.parse(JSON.parse(buffer.toString('utf8', 0, bytesRead)));
-  } catch {
-    throw new Error(`${file} is no archive of an image; svc images export makes one`);
+    return parseHeader(buffer.subarray(0, bytesRead), file);
   } finally {
     await input.close();
   }
+}
+
+/** The header in the first bytes of an archive, which a message calls `name`; nothing of it is checked yet. */
+export function parseHeader(bytes: Buffer, name: string): ArchiveHeader {
+  try {
+    return headerSchema.parse(JSON.parse(bytes.toString('utf8', 0, headerBytes)));
+  } catch {
+    throw new Error(`${name} is no archive of an image; svc images export makes one`);
+  }
+}
+
+/** Reads an archive, which a message calls `name`, and throws unless its content is what its header says; no tar is read. */
+export async function checkContent(file: string, { digest, bytes }: ArchiveHeader, name: string): Promise<void> {
+  const hash = createHash('sha256');
+  let seen = 0;
+  const count = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      seen += chunk.length;
+      // No further than it says: a small file may unpack into more than any disk holds.
+      if (seen > bytes) return done(damaged(name));
+      hash.update(chunk);
+      done();
+    },
+  });
+  await pipeline(createReadStream(file, { start: headerBytes }), createZstdDecompress(), count).catch(
+    (error: Error) => {
+      throw explained(error, name);
+    },
+  );
+  if (seen !== bytes || `sha256:${hash.digest('hex')}` !== digest) throw damaged(name);
 }
 
 /**
@@ -110,13 +145,16 @@ export async function readArchive(file: string, header: ArchiveHeader, work: str
   if (unpacking.status === 'rejected') throw unpacking.reason;
   const unpacked = unpacking.value;
   if (unpacked.digest !== header.digest || unpacked.bytes !== header.bytes) {
-    throw new Error(`${file} is damaged: its content is not what its digest says; copy or export it again`);
+    throw damaged(file);
   }
   await runOk('find', [rootfs, '-perm', '/6000', '!', '-type', 'l', '-exec', 'chmod', 'ug-s', '{}', '+'], {
     timeoutMs: 600_000,
   });
   return unpacked;
 }
+
+const damaged = (file: string): Error =>
+  new Error(`${file} is damaged: its content is not what its digest says; copy, fetch or export it again`);
 
 const explained = (error: NodeJS.ErrnoException, file: string): Error =>
   error.code?.startsWith('ZSTD') || error.code?.startsWith('Z_') ? new Error(`${file} is damaged or cut off`) : error;

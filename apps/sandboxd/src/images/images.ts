@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { z } from 'zod';
 import { type Flock, tryFlock } from '@svc/process-lock';
 import { NodeError } from '../error.ts';
 import type { Image, Images } from '../parts.ts';
-import { readArchive, readHeader, writeArchive } from './archive.ts';
+import { type ArchiveHeader, readArchive, readHeader, writeArchive } from './archive.ts';
 import { type TarBuilder, unpackTar } from './build.ts';
 import { exportKept, importKept } from './kept.ts';
 import type { Progress } from './progress.ts';
@@ -21,11 +22,22 @@ export interface ImageShelf extends Images {
   /** Removes the images that no recipe makes any more and that are not among `keep` (digests); answers the removed. */
   prune(keep: ReadonlySet<string>): Promise<string[]>;
   remove(digest: string): Promise<void>;
-  /** Writes the image of a template to a file. */
-  exportTo(name: Template, file: string): Promise<StoredImage>;
+  /** The hash of a template's recipe in this version, on this processor. */
+  recipe(name: Template): string;
+  /** Writes the image of a template to a file, signed if there is a key. */
+  exportTo(name: Template, file: string, signKey?: KeyObject): Promise<StoredImage>;
   /** Takes an image from a file that `exportTo` made; nothing stays when it is not what it says, or `tryOut` throws. */
-  importFrom(file: string, tryOut?: (rootfs: string) => Promise<void>): Promise<StoredImage>;
+  importFrom(file: string, tryOut?: TryOut): Promise<StoredImage>;
+  /**
+   * The same from a file that `fill` makes at the path it is given, and whose header it answers once it has judged it; nothing
+   * stays when it throws either.
+   */
+  receive(name: Template, fill: Fill, tryOut?: TryOut): Promise<StoredImage>;
 }
+
+type TryOut = (rootfs: string) => Promise<void>;
+/** `tell` says how far it is, 0 to 1, to whoever waits for the image. */
+type Fill = (file: string, tell: (progress: number, step: string) => void) => Promise<ArchiveHeader>;
 
 interface ImagesOptions {
   dir: string;
@@ -68,8 +80,10 @@ export function createImages(options: ImagesOptions): ImageShelf {
     list: () => shelf.store.list(),
     prune: (keep) => shelf.prune(keep),
     remove: (digest) => shelf.store.remove(digest),
-    exportTo: (name, file) => shelf.exportTo(name, file),
+    recipe: (name) => shelf.recipe(name),
+    exportTo: (name, file, signKey) => shelf.exportTo(name, file, signKey),
     importFrom: (file, tryOut) => shelf.importFrom(file, tryOut),
+    receive: (name, fill, tryOut) => shelf.receive(name, fill, tryOut),
     exportKept: (digest, file) => exportKept(shelf.store, digest, file),
     importKept: (digest, file) => importKept(shelf.store, digest, file),
   };
@@ -179,28 +193,56 @@ class Shelf {
     return spare.map(({ digest }) => digest);
   }
 
-  async exportTo(name: Template, file: string): Promise<StoredImage> {
+  recipe(name: Template): string {
+    return this.#hashes[name];
+  }
+
+  async exportTo(name: Template, file: string, signKey?: KeyObject): Promise<StoredImage> {
     const image = this.get(name);
     if (!image) throw new Error(`there is no image ${name} of this version; build it with svc images build ${name}`);
-    await writeArchive(image, file);
+    await writeArchive(image, file, signKey);
     return image;
   }
 
-  async importFrom(file: string, tryOut?: (rootfs: string) => Promise<void>): Promise<StoredImage> {
+  async importFrom(file: string, tryOut?: TryOut): Promise<StoredImage> {
     const header = await readHeader(file);
-    const { template: name, recipe, built_at } = header;
-    if (recipe !== this.#hashes[name]) {
-      throw new Error(`${file} has an image ${name} of another version; build and export it with this one`);
+    if (header.recipe !== this.#hashes[header.template]) {
+      throw new Error(`${file} has an image ${header.template} of another version; build and export it with this one`);
     }
+    return await this.#take(header.template, async () => ({ file, header }), tryOut);
+  }
+
+  async receive(name: Template, fill: Fill, tryOut?: TryOut): Promise<StoredImage> {
+    let latest: Progress = { progress: 0, step: 'fetching it' };
+    const tell = (progress: number, step: string): void => {
+      latest = { progress, step };
+    };
+    const beat = setInterval(() => void this.#publish(name, latest), pollMs);
+    const into = async (place: string) => {
+      const file = join(place, 'archive');
+      return { file, header: await fill(file, tell) };
+    };
+    return await this.#take(name, into, tryOut).finally(() => clearInterval(beat));
+  }
+
+  /** Unpacks the archive that `obtain` answers, under the lock of its template; `place` is for what goes with a failure. */
+  async #take(
+    name: Template,
+    obtain: (place: string) => Promise<{ file: string; header: ArchiveHeader }>,
+    tryOut: TryOut | undefined,
+  ): Promise<StoredImage> {
     await mkdir(this.#dir, { recursive: true, mode: 0o755 });
     const lock = await tryFlock(this.#path(name, 'lock'));
-    if (!lock) throw new Error(`another process builds or imports the image ${name}; try again when it is done`);
+    if (!lock)
+      throw new Error(`another process builds, fetches or imports the image ${name}; try again when it is done`);
     try {
       await this.store.sweep(name);
       const place = await this.store.begin(name);
+      const { file, header } = await obtain(place);
       const unpacked = await readArchive(file, header, place);
       await this.store.clean(place);
       await tryOut?.(join(place, 'rootfs'));
+      const { recipe, built_at } = header;
       return await this.store.commit(place, { template: name, ...unpacked, recipe, built_at });
     } catch (error) {
       throw new Error(explain(error, this.#dir), { cause: error });
@@ -297,6 +339,7 @@ class Shelf {
 /** One line that says what went wrong, and what to do where that is known. */
 function explain(error: unknown, dir: string): string {
   const message = error instanceof Error ? error.message : String(error);
-  if (/No space left on device|ENOSPC|not enough free space/i.test(message)) return `the disk of ${dir} is full`;
+  if (/No space left on device|ENOSPC|not enough free space|Wrote only \d+ of \d+ bytes/i.test(message))
+    return `the disk of ${dir} is full`;
   return message.split('\n')[0] ?? '';
 }
