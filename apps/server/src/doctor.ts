@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { release } from 'node:os';
-import { NodeClient } from '@svc/sandboxd-api';
 import type { Config } from './config.ts';
 import { NoDatabase } from './database.ts';
 import { mediaCommand, MediaFiles } from './features/media/index.ts';
@@ -9,13 +8,13 @@ import { backups } from './doctor.backups.ts';
 import type { Check } from './doctor.check.ts';
 import { hub, providers, waiting, withDatabase } from './doctor.platform.ts';
 import { relays, terminals } from './doctor.relay.ts';
+import { sandboxes } from './doctor.sandboxes.ts';
 import { migrationNames } from './kernel/db/applied.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { systemClock } from './kernel/base/clock.ts';
 import type { Log } from './kernel/base/log.ts';
 import { type Diagnosis, type Opened, openDiagnosis } from './resources.ts';
 import { askGateway, findRunningProcesses, localUrl, type RunningProcess } from './running.ts';
-import { sandboxdPlaces } from './sandboxd.ts';
 
 /**
  * Checks the machine for what the platform needs (launch contract). Changes nothing; an embedded server that does not
@@ -84,34 +83,6 @@ async function recordings(config: Config, log: Log): Promise<Check> {
   if (cage === 'bwrap' || process.platform !== 'linux') return { name, ok: true, found };
   const fix = `without bubblewrap a fault of ffmpeg is one of this machine; ${mediaCommand}, and allow user namespaces`;
   return { name, ok: true, found, fix };
-}
-
-/** Asks the node agent beside the gateway what it can run, and how far its images are. */
-async function sandboxes(config: Config, running: readonly RunningProcess[]): Promise<Check[]> {
-  const named = running.find(({ sandboxd_socket }) => sandboxd_socket !== undefined)?.sandboxd_socket;
-  const sandboxdSocket = config.sandboxdSocket ?? named;
-  const node = new NodeClient(sandboxdPlaces({ ...config, sandboxdSocket }, findDataDir(config)).socket);
-  try {
-    const { backends, images } = await node.node();
-    const runs = Object.entries(backends).map(([name, { available, reason }]): Check => {
-      const found = available ? 'runs' : 'does not run here';
-      return { name: `sandboxes ${name}`, ok: available, found, ...(reason !== undefined && { fix: reason }) };
-    });
-    const shown = images.map(({ template, state, progress }) =>
-      state === 'building' ? `${template} ${Math.floor(progress * 100)} %` : `${template} ${state}`,
-    );
-    const failed = images.find(({ state }) => state === 'failed');
-    const fix = failed && `${failed.step}; then ./svc images build ${failed.template}`;
-    return [...runs, { name: 'images', ok: !failed, found: shown.join(', '), ...(fix !== undefined && { fix }) }];
-  } catch {
-    const fix =
-      process.platform === 'linux'
-        ? 'start the platform with ./svc up, or the node agent alone with ./svc up --only sandboxd'
-        : 'sandboxes need Linux; run the platform there, or go on without them';
-    return [{ name: 'sandboxes', ok: false, found: 'no node agent answers', fix }];
-  } finally {
-    node.close();
-  }
 }
 
 /** Gateway and worker need nothing of root: one that has its rights could not leave them (`root/start.ts`). */

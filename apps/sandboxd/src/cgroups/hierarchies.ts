@@ -38,14 +38,21 @@ export async function openHierarchies(name: string, mountinfo: string): Promise<
     try {
       await prepare(version, at, parent, limits);
     } catch (error) {
-      failures.push(error instanceof Error ? error.message : String(error));
+      failures.push(reasonOf(error));
       continue;
     }
     for (const controller of limits) taken.add(controller);
     found.push({ version, parent, limits });
   }
   if (taken.has('memory')) return { hierarchies: found };
-  return { hierarchies: [], reason: failures.join('; ') || 'no control group here can limit memory' };
+  return { hierarchies: [], reason: [...new Set(failures)].join('; ') || 'no control group here can limit memory' };
+}
+
+/** An ordinary user may make none in any tree: said once. */
+function reasonOf(error: unknown): string {
+  const isRefused = (error as NodeJS.ErrnoException).code === 'EACCES';
+  if (isRefused && process.getuid?.() !== 0) return 'this user may not make control groups';
+  return error instanceof Error ? error.message : String(error);
 }
 
 interface Mount {

@@ -5,6 +5,7 @@ import { guestUid } from '../parts.ts';
 import { agentCommand, agentPath } from './agent.ts';
 import type { Driver, Instance } from './driver.ts';
 import { meminfoOf } from './meminfo.ts';
+import { namespaceAdvice } from './namespaces.ts';
 import { localPath, mostProcesses, tmpfsSizes } from './oci.ts';
 import { run } from './run.ts';
 import { seccompProgram } from './seccomp.ts';
@@ -77,7 +78,7 @@ export function createBubblewrap(): Driver {
         ? ['setpriv', '--reuid', String(probeUid), '--regid', String(probeUid), '--clear-groups', '--']
         : [];
       const { code, output } = await run([...who, 'bwrap', ...isolation, '--ro-bind', '/', '/', 'true'], probeMs);
-      if (code !== 0) throw new NodeError('sandbox_capacity', adviceFor(output));
+      if (code !== 0) throw new NodeError('sandbox_capacity', await adviceFor(output));
     },
   };
 }
@@ -122,14 +123,11 @@ function bwrap(
 }
 
 /** Advice in one line on an error of bubblewrap. */
-function adviceFor(output: string): string {
+async function adviceFor(output: string): Promise<string> {
   if (/ENOENT|not found|failed to execute bwrap/.test(output))
     return 'bubblewrap is not installed: apt-get install bubblewrap';
   if (/namespace|Operation not permitted|Permission denied/.test(output)) {
-    return (
-      'user namespaces are not allowed: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000 ' +
-      `kernel.apparmor_restrict_unprivileged_userns=0 (${output.trim().slice(-200)})`
-    );
+    return `${await namespaceAdvice()} (${output.trim().slice(-200)})`;
   }
   return `bubblewrap does not run: ${output.trim().slice(-300)}`;
 }

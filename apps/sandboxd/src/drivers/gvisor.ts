@@ -101,7 +101,7 @@ export function createGvisor(runtime: Runtime, stateDir: string): Driver {
     },
     async check() {
       if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-        throw new NodeError('sandbox_capacity', 'gVisor needs sandboxd to run as root on Linux: start it with sudo');
+        throw new NodeError('sandbox_capacity', 'gVisor needs sandboxd to run as root on Linux');
       }
       await runtime.runsc();
     },

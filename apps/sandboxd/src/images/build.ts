@@ -5,9 +5,11 @@ import { copyFile, mkdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import type { Template } from '@svc/contract';
 import { NodeError } from '../error.ts';
 import { exited, runOk } from '../run.ts';
 import type { SystemPackages } from '../system-packages.ts';
+import { fetchAdvice } from './advice.ts';
 import { debianMirror } from './mirror.ts';
 import { createProgressReader, type Progress } from './progress.ts';
 import { type Recipe, rootfsFiles } from './recipes.ts';
@@ -60,12 +62,10 @@ async function prepare(
   packages: SystemPackages,
   mirror: string | undefined,
   work: string,
-  name: string,
+  name: Template,
 ): Promise<string> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    const there = `./svc images build ${name} and ./svc images export ${name} <file>`;
-    const message = `images are built as root on Linux: run ${there} there, then ./svc images import <file> here`;
-    throw new NodeError('sandbox_capacity', message);
+    throw new NodeError('sandbox_capacity', `only root builds images, on Linux; ${fetchAdvice(name)}`);
   }
   const missing = await packages.ensure({ mmdebstrap: 'mmdebstrap', tar: 'tar', unshare: 'util-linux' });
   if (missing !== undefined) throw new NodeError('sandbox_capacity', `to build an image, ${missing}`);

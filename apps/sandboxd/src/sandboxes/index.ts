@@ -7,6 +7,7 @@ import { createBubblewrap } from '../drivers/bubblewrap.ts';
 import type { Driver } from '../drivers/driver.ts';
 import { createGvisor } from '../drivers/gvisor.ts';
 import { NodeError } from '../error.ts';
+import { fetchAdvice } from '../images/advice.ts';
 import type { ControlGroups, Files, Images, Limits, Runtime, Scanner, Workspaces } from '../parts.ts';
 import { sweepPublished } from '../published.ts';
 import type { Registries } from '../registries.ts';
@@ -102,7 +103,7 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   await sweepPublished(place('shim'), new Set([dirname(shim)]), longestLifeMs);
   const unwatch = workspaces.limited ? undefined : watchGrowth(context);
   shims.refill();
-  void warmUp(context, options.build).catch((error: unknown) => log('warming up', { err: error }));
+  beginWarmUp(context, options.build);
   return {
     context,
     parts,
@@ -142,6 +143,13 @@ async function cagedShims(parts: NodeParts, { dir, spares }: NodeOptions): Promi
   return { shims: createShims(spares, { path: shim, dir, cage }), shim };
 }
 
+/** A refusal says all in its message: no stack is for who starts the platform. */
+function beginWarmUp(context: Context, build: boolean): void {
+  warmUp(context, build).catch((error: unknown) =>
+    context.log('warming up', error instanceof NodeError ? { reason: error.message } : { err: error }),
+  );
+}
+
 /** Prepares in the background for the first create: the runtime, the image, the warm sandboxes. */
 async function warmUp(context: Context, build: boolean): Promise<void> {
   const { drivers, images, pool } = context;
@@ -149,6 +157,7 @@ async function warmUp(context: Context, build: boolean): Promise<void> {
   if (v2.available) await pool.sweep();
   if (!images.get(pooled)) {
     if (!build || !(v2.available || (await able(drivers.v1)).available)) return;
+    if (process.getuid?.() !== 0) return context.log(`no image ${pooled} yet: ${fetchAdvice(pooled)}`);
     await images.build(pooled);
   }
   if (v2.available) pool.refill();

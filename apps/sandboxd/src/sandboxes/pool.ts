@@ -73,6 +73,12 @@ interface PoolState {
   model?: Live;
 }
 
+const runs = (driver: Driver): Promise<boolean> =>
+  driver.check().then(
+    () => true,
+    () => false,
+  );
+
 export function createPool(parts: PoolParts): Pool {
   const waiting: Warm[] = [];
   const state: PoolState = {
@@ -82,7 +88,8 @@ export function createPool(parts: PoolParts): Pool {
 
   async function fill(): Promise<void> {
     const image = parts.images.get(pooled);
-    if (!image) return;
+    // Where this backend does not run, v1 alone does: its sandboxes never wait.
+    if (!image || !(await runs(parts.driver))) return;
     await pool.prepare(image);
     while (!state.isClosed && waiting.length < parts.size) {
       await parts.idle();

@@ -9,8 +9,8 @@ import { describe, test } from 'node:test';
 import type { NodeStatus } from '@svc/sandboxd-api';
 import { http, openTest, until } from '../../testing.ts';
 
-const gvisor = 'gVisor needs sandboxd to run as root on Linux: start it with sudo';
-const image = 'image svc-base cannot be built: images are built as root';
+const gvisor = 'gVisor needs sandboxd to run as root on Linux';
+const image = 'image svc-base cannot be built: only root builds images';
 
 /** A gateway with a node as an ordinary user starts it: no root, so no v2 and no image. */
 async function openOrdinary(v1: NodeStatus['backends']['v1']) {
@@ -20,7 +20,7 @@ async function openOrdinary(v1: NodeStatus['backends']['v1']) {
   const status: NodeStatus = {
     id: randomUUID(),
     backends: { v1, v2: { available: false, reason: gvisor } },
-    images: [{ template: 'svc-base', state: 'failed', progress: 0, step: 'images are built as root' }],
+    images: [{ template: 'svc-base', state: 'failed', progress: 0, step: 'only root builds images' }],
     slots: { total: 4, used: 0 },
   };
   const node = createServer((request, response) => {
