@@ -32,16 +32,17 @@ export function killAll(): void {
 /** The platform has no sandboxes: most tests need none, and a node of its own for each would be half of their time. */
 export const noSandboxes = { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' };
 
-/** Starts `./svc …args`, of this clone unless another is named. Only the given settings are in its environment. */
+/** Starts `./svc …args`, of this clone unless another is named, as who runs the tests. Only the given settings are in its environment. */
 export function start(
   args: readonly string[],
   environment: Record<string, string> = noSandboxes,
   program = svc,
+  as: { uid?: number; gid?: number } = {},
 ): Running {
   const { PATH = '', HOME = '' } = process.env;
   // Statements take long on a busy machine, and that is not what the tests are about.
   const env = { PATH, HOME, SVC_DATABASE_TIMEOUT_MS: '60000', ...environment };
-  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], ...as });
   started.add(child);
   child.once('exit', () => started.delete(child));
   let text = '';
@@ -132,8 +133,9 @@ export async function startPlatform(
   dataDir: string,
   port: number,
   environment: Record<string, string> = noSandboxes,
+  as: { uid?: number; gid?: number } = {},
 ): Promise<Platform> {
-  const running = start(['up', '--port', String(port), '--data-dir', dataDir], environment);
+  const running = start(['up', '--port', String(port), '--data-dir', dataDir], environment, svc, as);
   const [, url = ''] = await running.printed(/svc is ready at (\S+)/);
   const file = /^Your API key is in:\n {2}(.+)$/m.exec(running.output())?.[1];
   const key = file === undefined ? '' : readFileSync(file, 'utf8').trim();
