@@ -90,7 +90,7 @@ function arrivals(add: Add): void {
         throw new Error('name the key that the image must be signed with: --key, or SVC_SANDBOX_IMAGES_KEY');
       }
       const stop = new AbortController();
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
       const { template, digest, rootfs } = await fetchImage(openImages(flags), address, {
         key,
         template: flags.template === undefined ? undefined : templateOf(flags.template),

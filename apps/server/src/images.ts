@@ -21,6 +21,8 @@ export async function imagesCommand(config: Config, words: readonly string[], js
   if (words.length > 0 && words[0] !== '--help') args.push('--dir', dir, ...(json ? ['--json'] : []));
   if (words[0] === 'fetch') args.push(...fetchFlags(config));
   const child = spawn(process.execPath, args, { stdio: 'inherit' });
+  // A fetch removes what it has when it is stopped, and says so: this process waits for that.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
 }

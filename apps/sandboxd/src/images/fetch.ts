@@ -50,8 +50,13 @@ export async function fetchImage(shelf: ImageShelf, address: string, options: Fe
     if (header.recipe === shelf.recipe(name)) return;
     throw new Error(`${nameOf(url)} has an image ${name} of another version; it must be exported with this one`);
   };
+  const tryOut = async (rootfs: string): Promise<void> => {
+    options.signal?.throwIfAborted();
+    await options.tryOut?.(rootfs);
+    options.signal?.throwIfAborted();
+  };
   try {
-    return await shelf.receive(name, (file, tell) => receive(url, file, { ...options, check, tell }), options.tryOut);
+    return await shelf.receive(name, (file, tell) => receive(url, file, { ...options, check, tell }), tryOut);
   } catch (error) {
     if (options.signal?.aborted) throw new Error('stopped; nothing of the image was kept', { cause: error });
     if (!(error instanceof Error && error.cause instanceof Missing) || url === given) throw error;

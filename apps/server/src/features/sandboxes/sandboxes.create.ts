@@ -117,7 +117,7 @@ export async function createSandbox(caller: Maker, nodes: Nodes, wanted: WantedS
   if (backend !== 'v1' && mayHaveV2) {
     const node = nodes.place('v2', template);
     try {
-      if (!node) throw noCapacity(nodes.whyNot('v2'));
+      if (!node) throw noCapacity(fallback && !nodes.place('v1', template) ? whyNeither(nodes) : nodes.whyNot('v2'));
       return await createOn(caller, node, { ...wanted, backend: 'v2' });
     } catch (error) {
       // An image that is not built yet would make v1 wait once more: v1 must have it. If v2 cannot run at all and v1 can, v1 is
@@ -132,6 +132,12 @@ export async function createSandbox(caller: Maker, nodes: Nodes, wanted: WantedS
   const node = nodes.place('v1', template);
   if (!node) throw noCapacity(nodes.whyNot('v1'));
   return createOn(caller, node, { ...wanted, backend: 'v1' });
+}
+
+/** What keeps both backends away: an ordinary user can have v1 alone, and must hear what that needs. */
+function whyNeither(nodes: Nodes): string {
+  const [v1, v2] = [nodes.whyNot('v1'), nodes.whyNot('v2')];
+  return v1 === v2 ? v1 : `v1: ${v1}; v2: ${v2}`;
 }
 
 /** Whether an image is that of a template, and can be used. */
