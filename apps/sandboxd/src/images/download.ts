@@ -37,6 +37,7 @@ const progressBytes = 65_536;
 const usualWaitsMs = [500, 1_000, 2_000, 4_000, 8_000];
 const usualIdleMs = 30_000;
 const busy = new Set([408, 425, 429, 500, 502, 503, 504]);
+const nowhere = new Set(['ENOTFOUND', 'ECONNREFUSED']);
 const moved = new Set([301, 302, 303, 307, 308]);
 
 /** What a server said of the file at the first answer; another one later is another file. */
@@ -84,6 +85,8 @@ export function download(address: URL, options: DownloadOptions): Download {
       } catch (error) {
         options.signal?.throwIfAborted();
         if (!(error instanceof Broken)) throw error;
+        // Nobody was ever there: a wrong address more likely than a bad line.
+        if (have === 0 && nowhere.has(error.message)) throw unreached(address, error);
         cuts = have - before >= progressBytes ? 0 : cuts + 1;
         const wait = waits[Math.max(0, cuts - 1)];
         if (cuts > waits.length || wait === undefined) throw gaveUp(address, cuts, have, version, error);
@@ -190,8 +193,9 @@ function ask(
     });
     request.on('error', (error: NodeJS.ErrnoException) => {
       // A certificate does not get better by another try.
-      const isFinal = /CERT|SELF_SIGNED|TLS|SSL/.test(error.code ?? '');
-      if (isFinal) reject(new Error(`${nameOf(url)} cannot be fetched: ${error.message}`, { cause: error }));
+      const { code = '' } = error;
+      const said = `${nameOf(url)} cannot be fetched: the TLS connection failed (${code})`;
+      if (/CERT|SIGNATURE|TLS|SSL|EPROTO/.test(code)) reject(new Error(said, { cause: error }));
       else reject(error instanceof Broken ? error : new Broken(error.code ?? error.message));
     });
   });
@@ -233,6 +237,7 @@ function abandoned(answer: IncomingMessage, error: Error): Error {
   return error;
 }
 
+const unreached = (url: URL, why: Error): Error => new Error(`${url.host} cannot be reached (${why.message})`);
 const changed = (url: URL): Error => new Error(`${nameOf(url)} was changed while it was fetched; run it again`);
 const tooLarge = (url: URL, most: number): Error =>
   new Error(`${nameOf(url)} has more than ${megabytes(most)}, which no image has`);

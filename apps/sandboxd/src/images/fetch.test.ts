@@ -4,9 +4,11 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { needsRoot, temporaryDirectory } from '../parts.testing.ts';
 import type { TarBuilder } from './build.ts';
 import { checkAddress, download } from './download.ts';
@@ -182,6 +184,23 @@ test('a fetch that is stopped leaves nothing and says so', async (t) => {
   assert.deepEqual(await at.kept(), []);
 });
 
+test('a way on to a host that the operator allows is followed, and the connection goes to the address that was judged', async (t) => {
+  const asked: string[] = [];
+  const at = await place(t, (request, response, file) => {
+    asked.push(request.headers.host ?? '');
+    if (request.headers.host?.startsWith('127.')) {
+      response.writeHead(307, { location: `http://localhost:${request.socket.localPort}/elsewhere` }).end();
+    } else whole(request, response, file);
+  });
+  const port = Number(new URL(at.address).port);
+  await assert.rejects(at.get(), /leads to http:\/\/localhost:\d+\/elsewhere, which is not allowed/);
+  await at.get({ allowHosts: ['localhost'], ports: [port] });
+  assert.deepEqual(
+    asked,
+    ['127.0.0.1', '127.0.0.1', 'localhost'].map((host) => `${host}:${port}`),
+  );
+});
+
 /** The header with a change, the content as it was. */
 const rewritten = (change: (header: Record<string, unknown>) => object) => (file: Buffer) => {
   const header = JSON.parse(file.toString('utf8', 0, 1_024));
@@ -326,4 +345,61 @@ test('a server that says nothing is left', async (t) => {
   const options = { allowHosts: [], ports: [443], mostBytes: 1_000, idleMs: 20, waitsMs: [0] };
   const { chunks } = download(new URL(at.address), options);
   await assert.rejects(chunks.next(), /broke off 2 times in a row \(nothing came for 0\.02 s\)$/);
+});
+
+test('by https: a certificate that nobody vouches for, another protocol, and a way on to http: are refused at once', async (t) => {
+  const folder = await temporaryDirectory(t);
+  const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const words = ['req', '-x509', ...kind, '-keyout', keyFile, '-out', certFile, ...subject];
+  execFileSync('openssl', words, { stdio: 'ignore' });
+  const cert = await readFile(certFile);
+  const at = await place(t, whole);
+  let location: string | undefined;
+  const server = createTlsServer({ key: await readFile(keyFile), cert }, (request, response) => {
+    if (location === undefined) whole(request, response, at.file);
+    else response.writeHead(302, { location }).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  await assert.rejects(
+    at.get({}, address),
+    /cannot be fetched: the TLS connection failed \(DEPTH_ZERO_SELF_SIGNED_CERT\)$/,
+  );
+  await assert.rejects(at.get({}, at.address.replace('http:', 'https:')), /the TLS connection failed \(EPROTO\)$/);
+  const authorities = getCACertificates('default');
+  t.after(() => setDefaultCACertificates(authorities));
+  setDefaultCACertificates([...authorities, cert.toString()]);
+  location = `${at.address}x.image`;
+  await assert.rejects(at.get({ allowHosts: ['127.0.0.1'] }, address), /leads to http:$/);
+  assert.deepEqual(await at.kept(), []);
+  location = undefined;
+  assert.match((await at.get({}, address)).digest, /^sha256:/);
+});
+
+test('where nobody listens the address is said to be wrong, without tries that cannot help', async (t) => {
+  const at = await place(t, whole);
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  // The waits of use would take 15 s.
+  await assert.rejects(at.get({ waitsMs: [60_000] }, `http://127.0.0.1:${port}/`), {
+    message: `127.0.0.1:${port} cannot be reached (ECONNREFUSED)`,
+  });
+});
+
+test('what a fetch that was killed left is gone after the next', async (t) => {
+  const at = await place(t, whole);
+  await mkdir(join(at.dir, '.building-svc-base-x1'), { recursive: true });
+  await writeFile(join(at.dir, '.building-svc-base-x1/archive'), 'half');
+  const { digest } = await at.get();
+  assert.deepEqual(await at.kept(), [digest.slice(7)]);
 });
