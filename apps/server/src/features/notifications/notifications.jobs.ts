@@ -10,9 +10,9 @@ export const sweepNotifications: JobDefinition = {
   name: 'notifications.sweep',
   cron: '17 3 * * *',
   retries: 0,
-  async run({ sql, config }) {
-    await sweepOld(sql, config.notificationDays);
+  async run({ sql, clock, config }) {
+    await sweepOld(sql, clock, config.notificationDays);
     await dropUntold(sql);
-    await sweepAttempts(sql, keptAttemptDays);
+    await sweepAttempts(sql, clock, keptAttemptDays);
   },
 };

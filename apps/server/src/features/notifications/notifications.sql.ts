@@ -354,9 +354,10 @@ export async function postponeDelivery(
 }
 
 /** Forgets notifications and e-mail older than `days`. */
-export async function sweepOld(db: Db, days: number): Promise<void> {
-  await db`delete from notifications.notifications where created_at < now() - make_interval(days => ${days})`;
-  await db`delete from notifications.mails where created_at < now() - make_interval(days => ${days})`;
+export async function sweepOld(db: Db, time: Time, days: number): Promise<void> {
+  const before = () => db`${nowOf(db, time)} - make_interval(days => ${days})`;
+  await db`delete from notifications.notifications where created_at < ${before()}`;
+  await db`delete from notifications.mails where created_at < ${before()}`;
 }
 
 /** Whether an account has a browser that takes pushes, or a webhook that is on. */

@@ -594,6 +594,18 @@ describe('notifications', () => {
     assert.equal((await inbox()).notifications.length, 2);
   });
 
+  test('what is old by the clock that wrote it is forgotten, and nothing else', async () => {
+    const { kernel } = gateway;
+    await tell();
+    await settled();
+    const { length: there } = (await inbox()).notifications;
+    const after = (days: number) => ({ ...kernel, clock: testClock(kernel.clock.now() + days * 86_400_000) });
+    await sweepNotifications.run(after(89));
+    assert.equal((await inbox()).notifications.length, there);
+    await sweepNotifications.run(after(91));
+    assert.equal((await inbox()).notifications.length, 0);
+  });
+
   test('rules: bounds, waits, payloads and links', () => {
     const cut = bounded(
       told({

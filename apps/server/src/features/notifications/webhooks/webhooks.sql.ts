@@ -228,6 +228,7 @@ export async function listAttempts(db: Db, webhookId: string, limit: number): Pr
 }
 
 /** Forgets attempts older than `days`. */
-export async function sweepAttempts(db: Db, days: number): Promise<void> {
-  await db`delete from notifications.webhook_attempts where at < now() - make_interval(days => ${days})`;
+export async function sweepAttempts(db: Db, time: Time, days: number): Promise<void> {
+  await db`
+    delete from notifications.webhook_attempts where at < ${nowOf(db, time)} - make_interval(days => ${days})`;
 }
