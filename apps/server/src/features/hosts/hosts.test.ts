@@ -233,6 +233,19 @@ describe('hosts relay over two gateways', () => {
     host.leave();
   });
 
+  test('a gateway that is alone takes a result of the device alone that the operation was sent to', async () => {
+    await using own = await openTest();
+    const host = await openHost(own.gateway, own.account);
+    const called = clientOf(own.gateway, own.account.key);
+    const asked = called.hosts.exec({ params: { device_id: host.deviceId }, body: { op: 'info' } });
+    const params = { req_id: String((await host.next()).data['req_id']) };
+    const other = clientOf(own.gateway, own.account.key, randomUUID());
+    await assert.rejects(other.hosts.result({ params, body: { ok: true, result: 'forged' } }), { status: 404 });
+    await host.client.hosts.result({ params, body: { ok: true, result: 'real' } });
+    assert.equal((await asked).result, 'real');
+    host.leave();
+  });
+
   test('results reported at once are taken each by itself: what is of another device, or of nobody, is not', async () => {
     const [host, other] = [await openHost(a, account), await openHost(b, account)];
     const holders = { first: host, second: host, foreign: other };

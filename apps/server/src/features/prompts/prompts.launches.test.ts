@@ -63,6 +63,17 @@ describe('launches of prompts', () => {
   const acts = async (action: string) =>
     gateway.kernel.sql`select * from kernel.audit where account_id = ${account.id} and action = ${action}`;
 
+  test('the first turn of a launch is that of its prompt, though it says what another one of the template does', async () => {
+    const text = (nth: number) =>
+      `Review pull request ${nth}: read all of it, run its tests, and say what is wrong with it`;
+    const [own, other] = [await keep(text(101)), await keep(text(102))];
+    await launch(own);
+    // Of a client that names its turns itself, and says nothing of the control.
+    await reportTurn(laptop, (await controlOf(own)).session_id, text(102), { ends: false });
+    await quiet();
+    assert.deepEqual([(await get(own)).status, (await get(other)).status], ['sent', 'open']);
+  });
+
   test('a prompt that is dismissed, done or deleted while its machine sleeps is not delivered when it wakes', async () => {
     for (const close of [
       (id: string) => phone.ask('PATCH', `/v1/prompts/${id}`, { status: 'dismissed' }),
