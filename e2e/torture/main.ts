@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { tableOf } from './findings.ts';
 import { openServer } from './server.ts';
 
-/** Faults at every place, and orders of moves: `npm run torture -- faults`, `npm run torture -- orders`. */
+/** Faults at every place, orders of moves, faults of the past: `npm run torture -- <word>`, see README.md. */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -12,11 +12,13 @@ const { values, positionals } = parseArgs({
     nth: { type: 'string' },
     of: { type: 'string' },
     lanes: { type: 'string', default: '1' },
+    check: { type: 'boolean', default: false },
+    clean: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
 
-const words = ['faults', 'orders'] as const;
+const words = ['faults', 'orders', 'past'] as const;
 const [word = ''] = positionals;
 if (!words.some((known) => known === word)) {
   process.stderr.write(
@@ -26,8 +28,8 @@ if (!words.some((known) => known === word)) {
 }
 
 const begun = performance.now();
-await using _server = await openServer();
-const { only, kind, json } = values;
+const { only, kind, json, check, clean } = values;
+await using _server = check ? undefined : await openServer();
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 const seed = values.seed === undefined ? undefined : Number(values.seed);
 /** Cases of each table that a seed chooses. */
@@ -43,6 +45,10 @@ const run = {
       tell,
       ...(seed !== undefined && { seed, sample: sampled }),
     }),
+  past: async () => {
+    const { checkPast, past } = await import('./past.ts');
+    return check ? checkPast() : past({ only, clean, tell, lanes: Number(values.lanes) });
+  },
 };
 const outcome = await run[word as (typeof words)[number]]();
 const seconds = (performance.now() - begun) / 1_000;

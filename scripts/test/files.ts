@@ -52,15 +52,22 @@ interface Limits {
 /** A process that names what it left open needs this long for it. */
 const lastWordsMs = 1_500;
 
-/** Runs test files in one process of their own. It ends, and all that it started, whatever the tests do. */
+/**
+ * Runs test files in one process of their own. It ends, and all that it started, whatever the tests do. With `pattern` only
+ * tests whose names match it.
+ */
 export async function runFiles(
   files: readonly string[],
-  options: { root: string; out: Writable; limits: Limits; families: Set<Family> },
+  options: { root: string; out: Writable; limits: Limits; families: Set<Family>; pattern?: string },
 ): Promise<Outcomes> {
-  const { root, out, limits, families } = options;
+  const { root, out, limits, families, pattern } = options;
   const paths = files.map((file) => join(root, file));
   const child = fork(join(import.meta.dirname, 'lane.ts'), [root, String(limits.endMs), ...paths], {
-    execArgv: ['--disable-warning=ExperimentalWarning', `--test-timeout=${limits.testMs}`],
+    execArgv: [
+      '--disable-warning=ExperimentalWarning',
+      `--test-timeout=${limits.testMs}`,
+      ...(pattern === undefined ? [] : [`--test-name-pattern=${pattern}`]),
+    ],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const family = new Family(child.pid ?? 0);
