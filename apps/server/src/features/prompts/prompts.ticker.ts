@@ -122,7 +122,7 @@ export class PromptTicker {
         const details = { session, device: run?.device };
         await writeAct(tx, { accountId: row.account_id, by: bySystem, action: 'prompts.launch', subject: id, details });
       }
-      // A prompt that launches by itself has no reminder: its account hears only of a failed launch.
+      // A prompt that launched itself at once has no reminder: its account hears only of a failed launch.
       if (!row.reminds && failure === undefined) return true;
       await notify(this.#kernel, tx, this.#notice(row, failure));
       return true;
