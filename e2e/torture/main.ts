@@ -12,13 +12,14 @@ const { values, positionals } = parseArgs({
     nth: { type: 'string' },
     of: { type: 'string' },
     lanes: { type: 'string', default: '1' },
+    days: { type: 'string', default: '365' },
     check: { type: 'boolean', default: false },
     clean: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
 
-const words = ['faults', 'orders', 'past'] as const;
+const words = ['faults', 'orders', 'past', 'year'] as const;
 const [word = ''] = positionals;
 if (!words.some((known) => known === word)) {
   process.stderr.write(
@@ -29,7 +30,9 @@ if (!words.some((known) => known === word)) {
 
 const begun = performance.now();
 const { only, kind, json, check, clean } = values;
-await using _server = check ? undefined : await openServer();
+await using server = check ? undefined : await openServer();
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void Promise.resolve(server?.[Symbol.asyncDispose]()).finally(() => process.exit(1)));
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 const seed = values.seed === undefined ? undefined : Number(values.seed);
 /** Cases of each table that a seed chooses. */
@@ -49,6 +52,7 @@ const run = {
     const { checkPast, past } = await import('./past.ts');
     return check ? checkPast() : past({ only, clean, tell, lanes: Number(values.lanes) });
   },
+  year: async () => (await import('./year.ts')).year({ days: Number(values.days), seed: seed ?? 1, tell }),
 };
 const outcome = await run[word as (typeof words)[number]]();
 const seconds = (performance.now() - begun) / 1_000;

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { year } from './year.ts';
+
+/** `SVC_TEST_TORTURE=all` for a year, which takes half an hour; else a week. */
+const days = process.env['SVC_TEST_TORTURE'] === 'all' ? 365 : 7;
+
+describe('a household', () => {
+  test('lives on through faults as its model says: slots, runs, monitors, prompts, what it is told', {
+    timeout: days * 90_000,
+  }, async () => {
+    const { cases, faults, findings } = await year({ days });
+    assert.deepEqual(findings, []);
+    assert.ok(cases >= 1 && faults >= 1);
+  });
+});

@@ -1,0 +1,385 @@
+import { randomUUID } from 'node:crypto';
+import type { House } from './house.ts';
+import { instantsOf, type Timetable } from './timetables.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** A schedule of the household, and what the model knows of it. */
+interface Kept {
+  readonly id: string;
+  readonly name: string;
+  readonly timetable: Timetable;
+  readonly misfire: 'once' | 'skip' | 'all_within';
+  readonly overlap: 'skip' | 'kill';
+  readonly made: number;
+  readonly asks: boolean;
+  readonly isLate: boolean;
+}
+
+/** At least, and at most. */
+export type Span = readonly [least: number, most: number];
+
+type Body = Record<string, unknown>;
+
+const daily = (at: string, tz: string, on?: (day: Temporal.PlainDate) => boolean): [Body, Timetable] => {
+  const [h, m] = at.split(':').map(Number);
+  return [
+    { type: 'cron', expr: `${m} ${h} * * *`, tz },
+    { kind: 'days', at, tz, ...(on && { on }) },
+  ];
+};
+const onDays = (expr: string, at: string, tz: string, on: (day: Temporal.PlainDate) => boolean): [Body, Timetable] => {
+  const [h, m] = at.split(':').map(Number);
+  return [
+    { type: 'cron', expr: `${m} ${h} ${expr}`, tz },
+    { kind: 'days', at, tz, on },
+  ];
+};
+const hourly = (at: number, every: number, tz: string): [Body, Timetable] => [
+  { type: 'cron', expr: `${at} ${every === 1 ? '*' : `*/${every}`} * * *`, tz },
+  { kind: 'hours', minute: at, tz, on: (one) => one % every === 0 },
+];
+const every = (seconds: number): [Body, Timetable] => [
+  { type: 'interval', every_s: seconds },
+  { kind: 'every', seconds },
+];
+
+const isWeekday = ({ dayOfWeek }: Temporal.PlainDate): boolean => dayOfWeek <= 5;
+const isHoliday = ({ month, day }: Temporal.PlainDate): boolean => month === 12 && day >= 24 && day <= 26;
+
+/** Timetables of the household: the hours of clock changes in four zones, and what people write. */
+const timetables = (start: number): [name: string, fields: Body, timetable: [Body, Timetable]][] => [
+  ['backup', {}, hourly(7, 2, 'Europe/Bucharest')],
+  ['news', { overlap: 'kill' }, hourly(30, 6, 'America/New_York')],
+  ['feeds', { misfire: 'all_within', misfire_window_min: 1_440 }, hourly(45, 8, 'Australia/Lord_Howe')],
+  ['cats', {}, every(5 * 3_600)],
+  ['filters', { misfire: 'skip' }, every(36 * 3_600)],
+  ['gap east', {}, daily('03:30', 'Europe/Bucharest')],
+  ['gap west', {}, daily('02:30', 'America/New_York')],
+  ['half an hour', {}, daily('02:15', 'Australia/Lord_Howe')],
+  ['twice', {}, daily('01:30', 'Europe/London')],
+  ['midnight', {}, daily('00:00', 'America/Santiago')],
+  ['noon', { late_after_s: 300 }, daily('12:00', 'UTC')],
+  ['work', { policy: { skip_days: { weekdays: ['sat', 'sun'] } } }, daily('08:00', 'Europe/Bucharest', isWeekday)],
+  [
+    'school',
+    { policy: { skip_days: { dates: ['12-24', '12-25', '12-26'] } } },
+    daily('07:40', 'Europe/Bucharest', (day) => !isHoliday(day)),
+  ],
+  ['monday', {}, onDays('* * mon', '09:00', 'Europe/Bucharest', ({ dayOfWeek }) => dayOfWeek === 1)],
+  ['friday', {}, onDays('* * 5', '17:00', 'Asia/Kolkata', ({ dayOfWeek }) => dayOfWeek === 5)],
+  ['rent', {}, onDays('1 * *', '06:00', 'Europe/Bucharest', ({ day }) => day === 1)],
+  ['accounts', {}, onDays('L * *', '23:45', 'Europe/Bucharest', ({ day, daysInMonth }) => day === daysInMonth)],
+  ['skipped when late', { misfire: 'skip' }, daily('13:20', 'UTC')],
+  ['asked', { policy: { approval: 'always' } }, daily('18:10', 'Europe/Bucharest')],
+  [
+    'once',
+    {},
+    [
+      { type: 'at', at: new Date(start + 10 * 24 * hour + 90_000).toISOString() },
+      { kind: 'once', at: start + 10 * 24 * hour + 90_000 },
+    ],
+  ],
+];
+
+/** A run that a device took. */
+interface Claimed {
+  readonly id: string;
+  readonly attempt: number;
+}
+
+/** A device: it takes runs while it is awake. */
+interface Device {
+  readonly id: string;
+  awake: boolean;
+  /** When it wakes or sleeps next. */
+  turnsAt: number;
+}
+
+interface Row {
+  id: string;
+  schedule_id: string;
+  scheduled_for: string;
+  origin: string;
+  state: string;
+  error: string | null;
+  created_at: string;
+  finished_at: string | null;
+}
+
+/** A span in which no slot becomes a run by itself. */
+interface Away {
+  readonly why: 'paused' | 'down';
+  readonly from: number;
+  readonly to: number;
+}
+
+/** How close to an edge of a span a slot may be either. */
+const edgeMs = 20 * second;
+/** A slot later than this is a misfire. */
+const misfireMs = minute;
+/** When who has a run that nobody started hears of it. */
+const lateMs = 5 * minute;
+
+/** The household's schedules and devices, and what must come of them. */
+export class Schedules {
+  readonly #house: House;
+  readonly #random: () => number;
+  readonly #kept: Kept[] = [];
+  readonly #devices: Device[] = [];
+  readonly #away: Away[] = [];
+  /** Results that were reported, by run. */
+  readonly #failed = new Set<string>();
+  readonly #answered = new Set<string>();
+  /** Runs that await a person who will decide at an instant. */
+  readonly #asked = new Map<string, number>();
+  /** When a device heard that it has a run. */
+  readonly #claimedAt = new Map<string, number>();
+  #newlyFailed = 0;
+  readonly gone = { count: 0 };
+  #checkedTo = 0;
+  slots = 0;
+  runs = 0;
+
+  constructor(house: House, random: () => number) {
+    this.#house = house;
+    this.#random = random;
+  }
+
+  async make(): Promise<void> {
+    const start = this.#house.now;
+    for (let n = 0; n < 4; n++)
+      this.#devices.push({ id: randomUUID(), awake: true, turnsAt: start + (5 + 3 * n) * hour });
+    // Known from their first call on.
+    for (const device of this.#devices) await this.#claim(device);
+    for (const [n, [name, fields, [trigger, timetable]]] of timetables(start).entries()) {
+      const target = n % 5 === 4 ? { type: 'host', device_id: this.#devices[n % 4]?.id } : { type: 'any' };
+      const policy = { pause_after_failures: 0, ...(fields['policy'] as object) };
+      const body = { kind: 'agent', spec: { prompt: name }, late_after_s: 0, target, name, trigger, ...fields, policy };
+      const schedule = await this.#house.must('POST', '/v1/schedules', { body });
+      this.#kept.push({
+        id: schedule.id,
+        name,
+        timetable,
+        misfire: (fields['misfire'] as Kept['misfire']) ?? 'once',
+        overlap: (fields['overlap'] as Kept['overlap']) ?? 'skip',
+        made: Date.parse(schedule.created_at),
+        asks: name === 'asked',
+        isLate: name === 'noon',
+      });
+    }
+    this.#checkedTo = this.#house.now;
+  }
+
+  /** The next instant at which something of it happens. */
+  next(): number {
+    const { now, settledAt } = this.#house;
+    // What is done takes its time: a slot may have come meanwhile.
+    const slots = this.#kept.map(
+      ({ timetable, made }) => instantsOf(timetable, made, settledAt, now + 13 * hour)[0] ?? Infinity,
+    );
+    const others = [...this.#devices.map(({ turnsAt }) => turnsAt), ...this.#asked.values()];
+    return Math.min(...slots, ...others.filter((at) => at > now));
+  }
+
+  /** From now on, until an instant, the platform is not there or the account is paused. */
+  away(why: Away['why'], to: number): void {
+    this.#away.push({ why, from: this.#house.now, to });
+  }
+
+  /** What devices and people do at this instant. */
+  async act(): Promise<void> {
+    const { now } = this.#house;
+    for (const device of this.#devices) {
+      if (device.turnsAt > now) continue;
+      device.awake = !device.awake;
+      // Sometimes for more than a day: what waits for it expires.
+      const hours = device.awake ? 8 + 20 * this.#random() : this.#random() < 0.05 ? 30 : 2 + 8 * this.#random();
+      device.turnsAt = now + Math.floor(hours * 60) * minute + 13 * second;
+    }
+    await this.#decide();
+    const taken: [Device, Claimed][] = [];
+    if (!(await this.#hasWork())) return;
+    for (const device of this.#devices) {
+      for (let more = device.awake; more; ) {
+        const run = await this.#claim(device);
+        more = run !== null;
+        if (!run) continue;
+        taken.push([device, run]);
+        if (!this.#claimedAt.has(run.id)) this.#claimedAt.set(run.id, now);
+      }
+    }
+    if (taken.length === 0) return;
+    this.#house.clock.leap(Math.ceil(this.#random() * 30) * second);
+    for (const [device, run] of taken) await this.#report(device, run);
+  }
+
+  /** Whether a device that asks may get something: four that ask in vain at each step would take most of the time. */
+  async #hasWork(): Promise<boolean> {
+    const now = new Date(this.#house.now).toISOString();
+    const rows = await this.#house.sql`
+      select 1 from scheduler.runs where state = 'pending' and not_before <= ${now} limit 1`;
+    return rows.length > 0;
+  }
+
+  #claim({ id: device }: Device): Promise<Claimed | null> {
+    const ask = { body: { kinds: ['agent'] }, device, isPlain: true };
+    return this.#house.must('POST', '/v1/scheduler/claim', ask).then(({ run }) => run);
+  }
+
+  async #report(device: Device, { id, attempt }: Claimed): Promise<void> {
+    this.runs += 1;
+    const dice = this.#random();
+    if (dice < 0.03) {
+      // The device is gone in the middle of it: its lease ends, and another one takes it.
+      this.gone.count += 1;
+      return;
+    }
+    const ok = dice > 0.1;
+    const body = { attempt, ok, ...(!ok && { error: 'it went wrong', exit_code: 1 }) };
+    const { status } = await this.#house.ask('POST', `/v1/schedule-runs/${id}/result`, {
+      body,
+      device: device.id,
+      isPlain: true,
+    });
+    // A run of the schedule that is replaced by the next one was cancelled meanwhile.
+    if (status === 409) return;
+    if (status !== 200) throw new Error(`a result was answered with ${status}`);
+    this.#answered.add(id);
+    if (ok) return;
+    this.#failed.add(id);
+    this.#newlyFailed += 1;
+  }
+
+  /** Who is asked approves, skips, or forgets until a day is over. */
+  async #decide(): Promise<void> {
+    const { now } = this.#house;
+    const runs = await this.#house.sql<{ id: string }[]>`
+      select id from scheduler.runs where state = 'awaiting_approval'`;
+    for (const { id } of runs) {
+      if (!this.#asked.has(id)) {
+        this.#asked.set(id, this.#random() < 0.1 ? Infinity : now + Math.ceil(this.#random() * 300) * minute);
+        continue;
+      }
+      if ((this.#asked.get(id) ?? Infinity) > now) continue;
+      this.#asked.delete(id);
+      const body = { decision: this.#random() < 0.8 ? 'approve' : 'skip' };
+      await this.#house.ask('POST', `/v1/schedule-runs/${id}/decision`, { body });
+    }
+    for (const id of this.#asked.keys()) if (!runs.some((run) => run.id === id)) this.#asked.delete(id);
+  }
+
+  /** What does not hold of the time since the last look. */
+  async check(): Promise<string[]> {
+    const [from, to] = [this.#checkedTo, this.#house.now];
+    this.#checkedTo = to;
+    const rows = await this.#house.sql<Row[]>`
+      select id, schedule_id, scheduled_for, origin, state, error, created_at, finished_at from scheduler.runs
+      where scheduled_for > ${new Date(from - 48 * hour).toISOString()} order by created_at, ordinal`;
+    const found: string[] = [];
+    for (const kept of this.#kept) {
+      const own = rows.filter((row) => row.schedule_id === kept.id);
+      found.push(...this.#slotsOf(kept, own, from, to), ...overlapsOf(kept, own, from));
+    }
+    return found;
+  }
+
+  /** Each slot has its run, or the reason why it has none; no run is of another instant. */
+  #slotsOf(kept: Kept, rows: readonly Row[], from: number, to: number): string[] {
+    const found: string[] = [];
+    const byInstant = Map.groupBy(rows, (row) => Date.parse(row.scheduled_for));
+    const slots = instantsOf(kept.timetable, kept.made, from, to);
+    this.slots += slots.length;
+    const say = (slot: number, words: string): void => void found.push(`${kept.name} at ${iso(slot)}: ${words}`);
+    for (const slot of slots) {
+      const own = byInstant.get(slot) ?? [];
+      byInstant.delete(slot);
+      const may = this.#may(kept, slot, slots);
+      if (own.length > 1) say(slot, `has ${own.length} runs`);
+      else if (own.length === 0 && !may.includes('none')) say(slot, 'has neither a run nor a reason');
+      else if (own[0] && !may.includes(own[0].origin))
+        say(slot, `has a run by ${own[0].origin}, not ${may.join(' or ')}`);
+    }
+    for (const [slot] of byInstant) if (slot > from && slot <= to) say(slot, 'has a run and is no slot');
+    return found;
+  }
+
+  /** What may come of a slot. */
+  #may({ misfire }: Kept, slot: number, slots: readonly number[]): string[] {
+    const near = this.#away.filter(({ from, to }) => slot > from - edgeMs && slot < to + edgeMs);
+    const sure = near.filter(({ from, to }) => slot > from + edgeMs && slot < to - edgeMs);
+    if (near.length === 0) return ['slot'];
+    if (sure.length === 0) return ['slot', 'catch_up', 'none'];
+    if (sure.some(({ why }) => why === 'paused')) return near.length > 1 ? ['none', 'catch_up'] : ['none'];
+    const { to, from } = sure[0] as Away;
+    const late = to - slot;
+    if (Math.abs(late - misfireMs) < edgeMs) return ['slot', 'catch_up', 'none'];
+    if (late < misfireMs) return ['slot'];
+    if (misfire === 'skip') return ['none'];
+    if (misfire === 'all_within') return Math.abs(late - 1_440 * minute) < edgeMs ? ['catch_up', 'none'] : ['catch_up'];
+    const others = slots.filter((one) => one > slot && one > from && one <= to + edgeMs);
+    const isSure = others.every((one) => one < to - edgeMs);
+    return others.length === 0 ? ['catch_up'] : isSure ? ['none'] : ['none', 'catch_up'];
+  }
+
+  /** How many of each kind of notification must have been made after an instant, at least and at most. */
+  async notified(after: number): Promise<Map<string, Span>> {
+    const asked = this.#kept.find(({ asks }) => asks)?.id;
+    const noon = this.#kept.find(({ isLate }) => isLate)?.id;
+    const rows = await this.#house.sql<(Row & { leases_lost: number })[]>`
+      select id, schedule_id, scheduled_for, origin, state, error, created_at, finished_at, leases_lost
+      from scheduler.runs where created_at > ${new Date(after - 26 * hour).toISOString()}`;
+    const failed = this.#newlyFailed;
+    this.#newlyFailed = 0;
+    const lost = rows.filter(({ state, leases_lost: leases }) => state === 'failed' && leases >= 3).length;
+    const approvals = rows.filter(
+      (row) => row.schedule_id === asked && !isOverlap(row) && Date.parse(row.created_at) > after,
+    );
+    const due = (row: Row): number => Date.parse(row.created_at) + lateMs;
+    const late = rows.filter(
+      (row) => row.schedule_id === noon && !isOverlap(row) && due(row) > after && due(row) <= this.#house.now,
+    );
+    const claimed = ({ id }: Row): number | undefined => this.#claimedAt.get(id);
+    const sure = late.filter((row) => (claimed(row) ?? (row.state === 'expired' ? Infinity : 0)) >= due(row));
+    const maybe = late.filter((row) => (claimed(row) ?? Infinity) >= due(row));
+    return new Map<string, Span>([
+      ['schedule.failed', [failed, failed + lost]],
+      ['schedule.approval', [approvals.length, approvals.length]],
+      ['schedule.late', [sure.length, maybe.length]],
+    ]);
+  }
+
+  /** Runs that the model heard fail, or that ended otherwise than reported. */
+  async outcomes(): Promise<string[]> {
+    const rows = await this.#house.sql<{ id: string; state: string }[]>`
+      select id, state from scheduler.runs where id = any(${[...this.#answered]}::uuid[])`;
+    const wrong = rows.filter(({ id, state }) => state !== (this.#failed.has(id) ? 'failed' : 'succeeded'));
+    this.#answered.clear();
+    return wrong.map(({ id, state }) => `the run ${id} is ${state}, and was reported otherwise`);
+  }
+}
+
+const iso = (instant: number): string => new Date(instant).toISOString();
+
+/** It was skipped because another run was under way. */
+const isOverlap = ({ state, error }: Row): boolean => state === 'skipped' && (error ?? '').startsWith('overlap');
+
+/** A run is skipped when one of its schedule is under way, and else it is not. */
+function overlapsOf({ name, overlap }: Kept, rows: readonly Row[], after: number): string[] {
+  const found: string[] = [];
+  for (const row of rows) {
+    const at = Date.parse(row.created_at);
+    if (at <= after) continue;
+    const others = rows.filter((one) => one !== row && !isOverlap(one) && Date.parse(one.created_at) <= at);
+    const isSkipped = isOverlap(row);
+    const ends = others.map((one) => (one.finished_at === null ? Infinity : Date.parse(one.finished_at)));
+    const unskipped = row.origin === 'slot' && !isSkipped;
+    if (isSkipped && !ends.some((end) => end >= at))
+      found.push(`${name} at ${row.scheduled_for}: is skipped for no run`);
+    if (overlap === 'skip' && unskipped && ends.some((end) => end > at))
+      found.push(`${name} at ${row.scheduled_for}: runs beside another one`);
+  }
+  return found;
+}
