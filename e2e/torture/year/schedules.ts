@@ -333,7 +333,10 @@ export class Schedules {
       from scheduler.runs where created_at > ${new Date(after - 26 * hour).toISOString()}`;
     const failed = this.#newlyFailed;
     this.#newlyFailed = 0;
-    const lost = rows.filter(({ state, leases_lost: leases }) => state === 'failed' && leases >= 3).length;
+    // Its device was gone while the platform was away too: its time was over when somebody looked.
+    const lost = rows.filter(
+      ({ state, leases_lost: leases }) => state === 'timed_out' || (state === 'failed' && leases >= 3),
+    ).length;
     const approvals = rows.filter(
       (row) => row.schedule_id === asked && !isOverlap(row) && Date.parse(row.created_at) > after,
     );
@@ -357,6 +360,11 @@ export class Schedules {
       select id, state from scheduler.runs where id = any(${[...this.#answered]}::uuid[])`;
     const wrong = rows.filter(({ id, state }) => state !== (this.#failed.has(id) ? 'failed' : 'succeeded'));
     this.#answered.clear();
+    const failed = await this.#house.sql<{ id: string; error: string | null; leases_lost: number; attempt: number }[]>`
+      select id, error, leases_lost, attempt from scheduler.runs
+      where state = 'failed' and id <> all(${[...this.#failed]}::uuid[])`;
+    const unheard = failed.filter(({ leases_lost: leases }) => leases < 3);
+    if (unheard.length > 0) return [`runs failed that nobody reported: ${JSON.stringify(unheard.slice(0, 3))}`];
     return wrong.map(({ id, state }) => `the run ${id} is ${state}, and was reported otherwise`);
   }
 }
