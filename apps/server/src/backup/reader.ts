@@ -28,6 +28,9 @@ export function openSealed({ seal, sealed }: VerifiedBackup, name: string): Buff
 /** A header is small; a manifest has a line for each file, 100 bytes of a million of them. */
 const mostHeader = 64 * 1024;
 const mostSealed = 4 * 1024 * 1024;
+const mostSealedFiles = 100;
+/** A file made to fill the memory has more. */
+const mostEntries = 4_000_000;
 const mostManifest = 256 * 1024 * 1024;
 
 const prefixes = Object.values(places);
@@ -46,6 +49,7 @@ export async function verifyBackup(source: Readable, passphrase: string | undefi
   let list: { text: Buffer; value: BackupManifest } | undefined;
   let end: z.output<typeof closing> | undefined;
   for await (const entry of entriesOf(source)) {
+    if (seen.length > mostEntries || sealed.size > mostSealedFiles) throw damaged('it has more entries than a backup');
     if (end !== undefined) throw damaged('something stands behind its end');
     if (found === undefined) {
       if (entry.name !== names.header) throw notOurs();
