@@ -41,6 +41,7 @@ async function piecesIn(dir: string): Promise<Map<string, string[]>> {
 }
 
 async function takeIn(context: Context, id: string, pieces: readonly string[]): Promise<void> {
+  if (!/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/.test(id)) throw new Error('not the id of a sandbox');
   const known = (await context.records.load()).some((record) => record.id === id);
   if (known) return;
   const work = join(context.copies, id);

@@ -55,6 +55,10 @@ export async function verifyBackup(source: Readable, passphrase: string | undefi
       if (entry.name !== names.header) throw notOurs();
       const text = await readAll(entry, mostHeader);
       found = readHeader(text);
+      if (!found.seal && passphrase !== undefined)
+        throw new CommandError(
+          'the file is not sealed, and a passphrase is set: unset SVC_BACKUP_PASSPHRASE if that is right',
+        );
       if (found.seal && passphrase !== undefined) seal = openSeal(passphrase, found.seal);
       seen.push([entry.name, entry.bytes, sha256(text)]);
     } else if (entry.name === names.manifest && list === undefined) {

@@ -32,7 +32,7 @@ export async function beginStaging(dataDir: string): Promise<string> {
 /** Removes what a restore that failed or was interrupted left, its database server too. */
 export async function dropStaging(dataDir: string): Promise<void> {
   const staging = stagingOf(dataDir);
-  if (!lstatSync(staging, { throwIfNoEntry: false })) return;
+  if (unsettledRestore(dataDir) === undefined) return;
   const server = findRunning(staging);
   if (server) await stopPostgres(server);
   removeCluster(staging);
@@ -50,7 +50,11 @@ export function completeStaging(dataDir: string): void {
 /** Whether a restore into the data dir did not come to its end, and whether it was done but for its last renames. */
 export function unsettledRestore(dataDir: string): 'interrupted' | 'done' | undefined {
   const staging = stagingOf(dataDir);
-  if (!lstatSync(staging, { throwIfNoEntry: false })) return undefined;
+  const found = lstatSync(staging, { throwIfNoEntry: false });
+  if (!found) return undefined;
+  // The platform's user may make names in the data dir: root follows none of them.
+  if (!found.isDirectory() || found.uid !== (process.getuid?.() ?? found.uid))
+    throw new CommandError(`${staging} was not made by this user: look at what is in it, then remove it`);
   return existsSync(join(staging, doneName)) ? 'done' : 'interrupted';
 }
 

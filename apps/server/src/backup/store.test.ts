@@ -92,10 +92,11 @@ test('what a process that was killed had begun goes with the next backup, what a
   const folder = mkdtempSync(join(tmpdir(), 'svc-store-'));
   try {
     const store = await openStore(folder, loadConfig({}, { SVC_DATA_DIR: folder }));
-    writeFileSync(join(folder, 'x.part-999999999'), 'dead');
+    writeFileSync(join(folder, 'whole.part-999999999'), 'dead');
+    writeFileSync(join(folder, 'movie.zip.part-999999999'), 'of somebody');
     writeFileSync(join(folder, `y.part-${process.ppid}`), 'alive');
     await store.put('whole', bytes('whole'));
-    assert.deepEqual(readdirSync(folder).toSorted(), ['whole', `y.part-${process.ppid}`]);
+    assert.deepEqual(readdirSync(folder).toSorted(), ['movie.zip.part-999999999', 'whole', `y.part-${process.ppid}`]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

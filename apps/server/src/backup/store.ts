@@ -73,7 +73,7 @@ function folderStore(folder: string): Store {
       const part = `${path}.part-${process.pid}`;
       try {
         await mkdir(folder, { recursive: true, mode: 0o700 });
-        await sweepParts(folder);
+        await sweepParts(folder, name);
         if (await stat(path).catch(() => undefined))
           throw new CommandError(`${path} is there already; name another file`);
         await writeSteadily(part, body);
@@ -149,10 +149,12 @@ async function writeSteadily(path: string, body: Readable): Promise<void> {
 }
 
 /** Removes what processes that were killed had begun to write. */
-async function sweepParts(folder: string): Promise<void> {
+async function sweepParts(folder: string, target: string): Promise<void> {
   for (const name of await readdir(folder)) {
-    const pid = /\.part-(\d+)$/.exec(name)?.[1];
-    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(folder, name), { force: true });
+    const [, begun = '', pid] = /^(.+)\.part-(\d+)$/.exec(name) ?? [];
+    // A file of another program, or another machine's, may be called so too.
+    const isOurs = begun === target || (isOwn({ name: begun }) && keptOf(begun, 0).length > 0);
+    if (isOurs && !isAlive(Number(pid))) await rm(join(folder, name), { force: true });
   }
 }
 
