@@ -1,88 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { House } from './house.ts';
-import { instantsOf, type Timetable } from './timetables.ts';
+import { type Away, isOverlap, type Kept, outcomesOf, overlapsOf, type Row } from './slots.ts';
+import { instantsOf } from './timetables.ts';
+import { written } from './written.ts';
 
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** A schedule of the household, and what the model knows of it. */
-interface Kept {
-  readonly id: string;
-  readonly name: string;
-  readonly timetable: Timetable;
-  readonly misfire: 'once' | 'skip' | 'all_within';
-  readonly overlap: 'skip' | 'kill';
-  readonly made: number;
-  readonly asks: boolean;
-  readonly isLate: boolean;
-}
-
 /** At least, and at most. */
 export type Span = readonly [least: number, most: number];
-
-type Body = Record<string, unknown>;
-
-const daily = (at: string, tz: string, on?: (day: Temporal.PlainDate) => boolean): [Body, Timetable] => {
-  const [h, m] = at.split(':').map(Number);
-  return [
-    { type: 'cron', expr: `${m} ${h} * * *`, tz },
-    { kind: 'days', at, tz, ...(on && { on }) },
-  ];
-};
-const onDays = (expr: string, at: string, tz: string, on: (day: Temporal.PlainDate) => boolean): [Body, Timetable] => {
-  const [h, m] = at.split(':').map(Number);
-  return [
-    { type: 'cron', expr: `${m} ${h} ${expr}`, tz },
-    { kind: 'days', at, tz, on },
-  ];
-};
-const hourly = (at: number, every: number, tz: string): [Body, Timetable] => [
-  { type: 'cron', expr: `${at} ${every === 1 ? '*' : `*/${every}`} * * *`, tz },
-  { kind: 'hours', minute: at, tz, on: (one) => one % every === 0 },
-];
-const every = (seconds: number): [Body, Timetable] => [
-  { type: 'interval', every_s: seconds },
-  { kind: 'every', seconds },
-];
-
-const isWeekday = ({ dayOfWeek }: Temporal.PlainDate): boolean => dayOfWeek <= 5;
-const isHoliday = ({ month, day }: Temporal.PlainDate): boolean => month === 12 && day >= 24 && day <= 26;
-
-/** Timetables of the household: the hours of clock changes in four zones, and what people write. */
-const timetables = (start: number): [name: string, fields: Body, timetable: [Body, Timetable]][] => [
-  ['backup', {}, hourly(7, 2, 'Europe/Bucharest')],
-  ['news', { overlap: 'kill' }, hourly(30, 6, 'America/New_York')],
-  ['feeds', { misfire: 'all_within', misfire_window_min: 1_440 }, hourly(45, 8, 'Australia/Lord_Howe')],
-  ['cats', {}, every(5 * 3_600)],
-  ['filters', { misfire: 'skip' }, every(36 * 3_600)],
-  ['gap east', {}, daily('03:30', 'Europe/Bucharest')],
-  ['gap west', {}, daily('02:30', 'America/New_York')],
-  ['half an hour', {}, daily('02:15', 'Australia/Lord_Howe')],
-  ['twice', {}, daily('01:30', 'Europe/London')],
-  ['midnight', {}, daily('00:00', 'America/Santiago')],
-  ['noon', { late_after_s: 300 }, daily('12:00', 'UTC')],
-  ['work', { policy: { skip_days: { weekdays: ['sat', 'sun'] } } }, daily('08:00', 'Europe/Bucharest', isWeekday)],
-  [
-    'school',
-    { policy: { skip_days: { dates: ['12-24', '12-25', '12-26'] } } },
-    daily('07:40', 'Europe/Bucharest', (day) => !isHoliday(day)),
-  ],
-  ['monday', {}, onDays('* * mon', '09:00', 'Europe/Bucharest', ({ dayOfWeek }) => dayOfWeek === 1)],
-  ['friday', {}, onDays('* * 5', '17:00', 'Asia/Kolkata', ({ dayOfWeek }) => dayOfWeek === 5)],
-  ['rent', {}, onDays('1 * *', '06:00', 'Europe/Bucharest', ({ day }) => day === 1)],
-  ['accounts', {}, onDays('L * *', '23:45', 'Europe/Bucharest', ({ day, daysInMonth }) => day === daysInMonth)],
-  ['skipped when late', { misfire: 'skip' }, daily('13:20', 'UTC')],
-  ['asked', { policy: { approval: 'always' } }, daily('18:10', 'Europe/Bucharest')],
-  [
-    'once',
-    {},
-    [
-      { type: 'at', at: new Date(start + 10 * 24 * hour + 90_000).toISOString() },
-      { kind: 'once', at: start + 10 * 24 * hour + 90_000 },
-    ],
-  ],
-];
 
 /** A run that a device took. */
 interface Claimed {
@@ -98,28 +25,6 @@ interface Device {
   turnsAt: number;
 }
 
-interface Row {
-  id: string;
-  schedule_id: string;
-  scheduled_for: string;
-  origin: string;
-  state: string;
-  error: string | null;
-  created_at: string;
-  finished_at: string | null;
-}
-
-/** A span in which no slot becomes a run by itself. */
-interface Away {
-  readonly why: 'paused' | 'down';
-  readonly from: number;
-  readonly to: number;
-}
-
-/** How close to an edge of a span a slot may be either. */
-const edgeMs = 20 * second;
-/** A slot later than this is a misfire. */
-const misfireMs = minute;
 /** When who has a run that nobody started hears of it. */
 const lateMs = 5 * minute;
 
@@ -154,7 +59,7 @@ export class Schedules {
       this.#devices.push({ id: randomUUID(), awake: true, turnsAt: start + (5 + 3 * n) * hour });
     // Known from their first call on.
     for (const device of this.#devices) await this.#claim(device);
-    for (const [n, [name, fields, [trigger, timetable]]] of timetables(start).entries()) {
+    for (const [n, [name, fields, [trigger, timetable]]] of written(start).entries()) {
       const target = n % 5 === 4 ? { type: 'host', device_id: this.#devices[n % 4]?.id } : { type: 'any' };
       const policy = { pause_after_failures: 0, ...(fields['policy'] as object) };
       const body = { kind: 'agent', spec: { prompt: name }, late_after_s: 0, target, name, trigger, ...fields, policy };
@@ -296,7 +201,7 @@ export class Schedules {
     for (const slot of slots) {
       const own = byInstant.get(slot) ?? [];
       byInstant.delete(slot);
-      const may = this.#may(kept, slot, slots);
+      const may = outcomesOf(kept, slot, slots, this.#away);
       if (own.length > 1) say(slot, `has ${own.length} runs`);
       else if (own.length === 0 && !may.includes('none')) say(slot, 'has neither a run nor a reason');
       else if (own[0] && !may.includes(own[0].origin))
@@ -304,24 +209,6 @@ export class Schedules {
     }
     for (const [slot] of byInstant) if (slot > from && slot <= to) say(slot, 'has a run and is no slot');
     return found;
-  }
-
-  /** What may come of a slot. */
-  #may({ misfire }: Kept, slot: number, slots: readonly number[]): string[] {
-    const near = this.#away.filter(({ from, to }) => slot > from - edgeMs && slot < to + edgeMs);
-    const sure = near.filter(({ from, to }) => slot > from + edgeMs && slot < to - edgeMs);
-    if (near.length === 0) return ['slot'];
-    if (sure.length === 0) return ['slot', 'catch_up', 'none'];
-    if (sure.some(({ why }) => why === 'paused')) return near.length > 1 ? ['none', 'catch_up'] : ['none'];
-    const { to, from } = sure[0] as Away;
-    const late = to - slot;
-    if (Math.abs(late - misfireMs) < edgeMs) return ['slot', 'catch_up', 'none'];
-    if (late < misfireMs) return ['slot'];
-    if (misfire === 'skip') return ['none'];
-    if (misfire === 'all_within') return Math.abs(late - 1_440 * minute) < edgeMs ? ['catch_up', 'none'] : ['catch_up'];
-    const others = slots.filter((one) => one > slot && one > from && one <= to + edgeMs);
-    const isSure = others.every((one) => one < to - edgeMs);
-    return others.length === 0 ? ['catch_up'] : isSure ? ['none'] : ['none', 'catch_up'];
   }
 
   /** How many of each kind of notification must have been made after an instant, at least and at most. */
@@ -370,24 +257,3 @@ export class Schedules {
 }
 
 const iso = (instant: number): string => new Date(instant).toISOString();
-
-/** It was skipped because another run was under way. */
-const isOverlap = ({ state, error }: Row): boolean => state === 'skipped' && (error ?? '').startsWith('overlap');
-
-/** A run is skipped when one of its schedule is under way, and else it is not. */
-function overlapsOf({ name, overlap }: Kept, rows: readonly Row[], after: number): string[] {
-  const found: string[] = [];
-  for (const row of rows) {
-    const at = Date.parse(row.created_at);
-    if (at <= after) continue;
-    const others = rows.filter((one) => one !== row && !isOverlap(one) && Date.parse(one.created_at) <= at);
-    const isSkipped = isOverlap(row);
-    const ends = others.map((one) => (one.finished_at === null ? Infinity : Date.parse(one.finished_at)));
-    const unskipped = row.origin === 'slot' && !isSkipped;
-    if (isSkipped && !ends.some((end) => end >= at))
-      found.push(`${name} at ${row.scheduled_for}: is skipped for no run`);
-    if (overlap === 'skip' && unskipped && ends.some((end) => end > at))
-      found.push(`${name} at ${row.scheduled_for}: runs beside another one`);
-  }
-  return found;
-}
