@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -19,9 +20,22 @@ const main = join(import.meta.dirname, '../main.ts');
 
 /**
  * A session of its own with the least share of the machine: Linux weighs sessions, and `nice` counts within one. A backup of
- * 100 MB made requests wait four times as long without that.
+ * 100 MB made requests wait four times as long without that. Where sessions are not weighed, `nice` alone counts.
  */
-const gently = '{ echo 19 > /proc/self/autogroup; } 2>/dev/null; exec nice -n 19 "$@"';
+const gently = '{ echo 19 > /proc/self/autogroup; } 2>/dev/null; exec nice -n 10 "$@"';
+/** After as long it is one level above: on a machine that is always full the least share is 1 part in 70, and it would not end. */
+const patienceMs = 10_000;
+
+/** Gives a session more of the machine the longer it takes, to the share of any other. */
+function hurry(pid: number | undefined): NodeJS.Timeout {
+  let level = 19;
+  const timer = setInterval(() => {
+    level -= 1;
+    writeFile(`/proc/${pid}/autogroup`, String(level)).catch(() => {});
+    if (level <= 0) clearInterval(timer);
+  }, patienceMs);
+  return timer.unref();
+}
 
 /** Starts a command with the settings of this process, below everything that somebody waits for. It ends with this one. */
 export function startApart(config: Config, command: readonly string[]): Apart {
@@ -38,7 +52,8 @@ export function startApart(config: Config, command: readonly string[]): Apart {
     if (code === 0) return;
     throw new CommandError(messageOf(said) || 'the process that makes the backup was killed');
   });
-  ended.catch(() => {});
+  const timer = hurry(child.pid);
+  ended.catch(() => {}).finally(() => clearInterval(timer));
   return { output: child.stdout as AsyncIterable<Buffer>, ended, stop: () => void child.kill() };
 }
 
