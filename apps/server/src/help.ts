@@ -3,8 +3,6 @@ export const helpText = `
 Settings (svc settings lists them) are environment variables (SVC_PORT=8080), flags (--port 8080), or lines of settings.env.
 
 Examples:
-  svc up                                       run the platform here, until Ctrl-C
-  svc doctor                                   what this machine lacks, and what to do about it
   svc host run --name box                      make this machine a host
   svc accounts invite --email me@example.com   let another person in
 `;

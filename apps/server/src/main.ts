@@ -31,10 +31,7 @@ const program = new Command('svc')
   .version(`svc ${version}, Node.js ${process.versions.node}`, '--version', 'print the version')
   .helpOption('-h, --help', 'print this help; also svc <command> --help')
   .option('--json', 'print JSON')
-  .option('--no-system-packages', 'never install system packages')
-  .addHelpCommand(
-    new Command('help').argument('[command]').description('display help for a command').helpGroup('Run it:'),
-  )
+  .helpCommand(false)
   .addHelpText('after', helpText)
   .exitOverride()
   .configureOutput({ outputError: () => {} });
@@ -56,11 +53,11 @@ const warnings = unknownSettings().map((name) => `${name} is no setting of this 
 const camelCase = (flag: string): string =>
   flag.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 const json = (): boolean => program.opts()['json'] === true;
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // The reader has seen enough, as after `| head`.
+  if (error.code !== 'EPIPE') throw error;
+});
 function print(result: unknown): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader has seen enough, as after `| head`.
-    if (error.code !== 'EPIPE') throw error;
-  });
   process.stdout.write(`${format(result, json())}\n`);
 }
 
@@ -77,6 +74,11 @@ const run: Run =
     }
   };
 
+/** Of a command that the list has no line for: it names it beside another. */
+const hidden = { hidden: true } as const;
+program
+  .command('help [command]', hidden)
+  .action((name?: string) => (program.commands.find((each) => each.name() === name) ?? program).outputHelp());
 program.commandsGroup('Run it:');
 program
   .command('up')
@@ -87,11 +89,13 @@ program
     oneOf(['gateway', 'worker', 'relay', 'sandboxd']),
   )
   .option('--also', 'beside a platform that runs on the same data dir')
-  .action(({ only = 'all', also = false }: { only?: Part; also?: boolean }) =>
-    up(config(), only, { systemPackages: program.opts()['systemPackages'] !== false, also, warnings }),
+  .option('--no-system-packages', 'never install system packages')
+  .action(({ only = 'all', also = false, systemPackages }: { only?: Part; also?: boolean; systemPackages: boolean }) =>
+    up(config(), only, { systemPackages, also, warnings }),
   );
 program
   .command('migrate')
+  .summary('bring the database to this version')
   .description('apply what this version needs to its database, while the version before may run')
   .option('--check', 'say what is missing; exit code 1 when something is')
   .option('--dry-run', 'print the SQL, and run it in a transaction that is rolled back')
@@ -137,6 +141,7 @@ program
   });
 program
   .command('rotate-master-key')
+  .summary('another master key')
   .description('put a new master key in place of the old')
   .option('--new-key-file <path>', 'file with the new key; default: one is made and put into the data dir')
   .option('--skip-broken', 'leave what cannot be opened as it is, and name it')
@@ -154,6 +159,7 @@ elsewhere([
 ]);
 program
   .command('images [words...]')
+  .summary('of sandboxes: list | build | fetch | import')
   .description('of sandboxes: images list | build | fetch | import')
   .helpOption(false)
   .allowUnknownOption()
@@ -162,18 +168,20 @@ program
   });
 program.commandsGroup('People and keys:');
 elsewhere([
-  ['login [url]', 'sign this machine in at a platform'],
-  ['logout', 'revoke the key of svc login'],
-  ['whoami', 'who is signed in, and what the key may do'],
+  ['login [url]', 'sign this machine in at a platform; logout, whoami'],
+  ['logout', 'revoke the key of svc login', hidden],
+  ['whoami', 'who is signed in, and what the key may do', hidden],
 ]);
 for (const { commands } of manifests) commands?.(program, run);
 deletionCommands(accountDeletion)(program, run);
 
 /** Commands of the program that runs on any machine, which `./svc` of a clone starts by itself. */
-function elsewhere(commands: readonly (readonly [command: string, description: string])[]): void {
-  for (const [command, description] of commands) {
+function elsewhere(
+  commands: readonly (readonly [command: string, description: string, shown?: { hidden: true }])[],
+): void {
+  for (const [command, description, shown] of commands) {
     program
-      .command(command)
+      .command(command, shown)
       .description(description)
       .allowUnknownOption()
       .action(() => {
@@ -224,7 +232,7 @@ function hoistGlobals(args: string[]): string[] {
     const arg = args[i] as string;
     const secret = secretOfFlag(arg.split('=')[0] as string);
     if (secret) refuseOnCommandLine(secret, '');
-    if (arg === '--json' || arg === '--no-system-packages' || flags.has(arg.split('=')[0] as string)) {
+    if (arg === '--json' || flags.has(arg.split('=')[0] as string)) {
       front.push(arg);
       if (flags.has(arg) && args[i + 1] !== undefined) front.push(args[++i] as string);
     } else rest.push(arg);

@@ -11,6 +11,7 @@ export function serviceCommands(
 ): void {
   program
     .command('stop')
+    .summary('end what runs, and wait for it')
     .description('have the platform of the data dir finish what it does, and wait until it has ended')
     .action(async () => print(await stop(config())));
   program
@@ -22,6 +23,7 @@ export function serviceCommands(
     .action((wanted: { lines: string; follow: boolean; database: boolean }) => showLogs(config(), wanted));
   program
     .command('uninstall')
+    .summary('tell what would go; --yes removes it')
     .description('take the platform off this machine; without --yes it only tells what goes')
     .option('--yes', 'do it', false)
     .option('--data', 'everything that it kept, too; make a backup first', false)
