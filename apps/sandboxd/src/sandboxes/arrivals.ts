@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { newSandbox } from '@svc/sandboxd-api';
+import { z } from 'zod';
+import { guestUid } from '../parts.ts';
 import { exited, lastLine } from '../run.ts';
 import { type Context, enter } from './context.ts';
 import { inCopy, wholeOf } from './copies.ts';
@@ -49,8 +52,8 @@ async function takeIn(context: Context, id: string, pieces: readonly string[]): 
   await mkdir(work, { recursive: true, mode: 0o700 });
   try {
     await unpack(pieces, work, [`--exclude=./${inCopy.workspace}`, `--exclude=${inCopy.workspace}`]);
-    const record = JSON.parse(await readFile(join(work, inCopy.record), 'utf8')) as SandboxRecord;
-    if (record.id !== id || record.backend !== 'v2') throw new Error('it is no sandbox that can be kept');
+    const record = readRecord(await readFile(join(work, inCopy.record), 'utf8'));
+    if (record.id !== id) throw new Error('it is the record of another sandbox');
     await place(context, record, pieces, work).catch((error: unknown) => {
       // Held all the same: the platform would take it for lost.
       enter(context, { ...record, status: 'paused' }, undefined);
@@ -61,6 +64,25 @@ async function takeIn(context: Context, id: string, pieces: readonly string[]): 
   }
 }
 
+/** The record of a sandbox as a backup has it: a file that somebody else may have made. Paths in it count for nothing here. */
+const broughtRecord = newSandbox.extend({
+  owner: z.string().min(1).max(100),
+  id: z.uuid(),
+  instance: z.uuid(),
+  backend: z.literal('v2'),
+  status: z.enum(['running', 'paused']),
+  restored: z.boolean(),
+  image: z.object({ digest: z.string().regex(/^sha256:[0-9a-f]{64}$/), rootfs: z.string() }),
+  guest: z.string(),
+  uid: z.literal(guestUid),
+  snapshot: z.object({ memory: z.boolean(), bytes: z.number().min(0) }).optional(),
+});
+
+function readRecord(text: string): SandboxRecord {
+  const { snapshot, ...record } = broughtRecord.parse(JSON.parse(text));
+  return { ...record, ...(snapshot && { snapshot }) };
+}
+
 /** Puts files and memory in their places, and the record last. */
 async function place(context: Context, record: SandboxRecord, pieces: readonly string[], work: string): Promise<void> {
   const { instance, uid } = record;
@@ -69,9 +91,7 @@ async function place(context: Context, record: SandboxRecord, pieces: readonly s
   await unpack(pieces, wholeOf(context, instance), ['--strip-components=1', inCopy.workspace]);
   const memory = record.status === 'paused' && record.snapshot?.memory === true;
   const guest = memory ? await placeMemory(context, record, work) : context.guest.path;
-  const image = memory
-    ? await imageOf(context, record.image.digest)
-    : (context.images.get(record.template) ?? record.image);
+  const image = await imageOf(context, record.image.digest);
   const { bytes } = await context.workspaces.usage(instance);
   await context.records.save({
     ...record,
@@ -87,10 +107,19 @@ async function placeMemory(context: Context, { instance, guest }: SandboxRecord,
   const memory = join(context.snapshots, instance);
   await mkdir(context.snapshots, { recursive: true, mode: 0o700 });
   await rm(memory, { recursive: true, force: true });
+  await needFolder(join(work, inCopy.memory));
   await rename(join(work, inCopy.memory), memory);
   const agent = join(dirname(context.guest.path), basename(guest));
-  if (!(await stat(agent).catch(() => undefined))) await rename(join(work, inCopy.guest), agent);
+  if (!(await stat(agent).catch(() => undefined))) {
+    await needFolder(join(work, inCopy.guest));
+    await rename(join(work, inCopy.guest), agent);
+  }
   return agent;
+}
+
+/** Throws for a link, which would lead out of what was brought. */
+async function needFolder(path: string): Promise<void> {
+  if (!(await lstat(path)).isDirectory()) throw new Error(`${basename(path)} is no folder`);
 }
 
 /** The image of this digest: here already, or brought by the restore. */

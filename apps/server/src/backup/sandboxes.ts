@@ -24,7 +24,7 @@ export async function addSandboxes(
       try {
         if (backend === 'v1') throw new Error('v1 sandboxes cannot be kept');
         await writer.pieces(`${places.sandboxes}${id}.tar`, (await node.copy(id)) as AsyncIterable<Buffer>);
-        if (memory && !images.has(digest)) {
+        if (!images.has(digest)) {
           await writer.pieces(imageName(digest), (await node.copyImage(digest)) as AsyncIterable<Buffer>);
           images.add(digest);
         }
