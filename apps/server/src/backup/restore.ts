@@ -1,7 +1,7 @@
-import { mkdirSync, statfsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { takeLock } from '@svc/process-lock';
-import { parseSettings, settingsFileName } from '../config.file.ts';
+import { settingsFileName } from '../config.file.ts';
 import type { Config, Given } from '../config.ts';
 import { CommandError } from '../kernel/base/errors.ts';
 import { instantOf } from '../kernel/db/instant.ts';
@@ -15,6 +15,7 @@ import type { BackupManifest } from './format.ts';
 import { openSealed, type VerifiedBackup, verifyBackup } from './reader.ts';
 import { readRevocations } from './revocations.ts';
 import { type Revived, revive } from './revive.ts';
+import { blobSettingsOf, settingsHere } from './settings.ts';
 import { beginStaging, completeStaging, dropStaging, requireEmpty } from './staging.ts';
 import type { Store } from './store.ts';
 import { unpack } from './unpack.ts';
@@ -28,6 +29,8 @@ interface Restored extends Revived {
   data_dir: string;
   backup_of: string;
   files: number;
+  /** Settings that name a file which is not on this machine; they became comments of settings.env. */
+  missing?: string[];
 }
 
 /**
@@ -61,15 +64,22 @@ export async function restoreBackup(configOf: (kept: Given) => Config, store: St
     requireRoom(dataDir, verified.manifest);
     const staging = await beginStaging(dataDir);
     try {
-      const blobs = await openBlobs(configOf(settingsOf(verified)), staging);
+      const blobs = await openBlobs(configOf(blobSettingsOf(verified)), staging);
       await unpack(staging, await store.open(name), verified, blobs);
       writeSecret(join(staging, masterKeyFile), masterKey);
+      const missing = placeSettings(staging);
       const { created_at, installation } = verified.header;
       const revocations = await readRevocations(store, installation);
       const at = instantOf(Date.parse(created_at));
       const revived = await revive(staging, { masterKey, backedUpAt: at, revocations });
       completeStaging(dataDir);
-      return { data_dir: dataDir, backup_of: created_at, files: verified.manifest.entries.length, ...revived };
+      return {
+        data_dir: dataDir,
+        backup_of: created_at,
+        files: verified.manifest.entries.length,
+        ...(missing.length > 0 && { missing }),
+        ...revived,
+      };
     } catch (error) {
       await dropStaging(dataDir);
       throw error;
@@ -111,10 +121,13 @@ function masterKeyOf(config: Config, verified: VerifiedBackup): string {
   );
 }
 
-/** The settings that the platform had, below those of this command; those of its address are this machine's own. */
-function settingsOf(verified: VerifiedBackup): Given {
-  const text = openSealed(verified, settingsFileName)?.toString();
-  return text === undefined ? {} : parseSettings(text, settingsFileName);
+/** Makes the settings those of this machine; answers the names of files that are not here. */
+function placeSettings(staging: string): string[] {
+  const file = join(staging, settingsFileName);
+  if (!existsSync(file)) return [];
+  const { text, missing } = settingsHere(readFileSync(file, 'utf8'));
+  writeFileSync(file, text, { mode: 0o600, flush: true });
+  return missing;
 }
 
 function requireRoom(dataDir: string, { entries }: BackupManifest): void {
