@@ -26,6 +26,10 @@ export const places = {
   images: 'images/',
 } as const;
 
+/** Names of files of the data dir that a backup takes. */
+export const takenFiles =
+  /^(?:master\.key|owner\.key|lane-[A-Za-z0-9._-]+\.key|settings\.env|providers\.json|prices\.json)$/;
+
 /** `svc-backup.json`: what was backed up, by what. */
 export const header = z.object({
   svc_backup: z.int(),

@@ -17,7 +17,7 @@ import { openBlobs } from '../resources.ts';
 import { sandboxdPlaces } from '../sandboxd.ts';
 import { copyCluster } from './cluster.ts';
 import { countRows, lastMigration, newInstallation, serverOf } from './database.sql.ts';
-import { formatVersion, type Header, names, places } from './format.ts';
+import { formatVersion, type Header, names, places, takenFiles } from './format.ts';
 import { addSandboxes } from './sandboxes.ts';
 import { newSeal, type Seal } from './seal.ts';
 import { BackupWriter } from './writer.ts';
@@ -97,7 +97,7 @@ async function addFiles(
   const providers = readIfThere(providersPath({ config, dataDir }));
   if (providers !== undefined) await add('providers.json', Buffer.from(providers), seal !== undefined);
   for (const name of readdirSync(dataDir).sort())
-    if (inClear.includes(name) || isSealed.test(name)) {
+    if (takenFiles.test(name) && (inClear.includes(name) || isSealed.test(name))) {
       await add(name, readFileSync(join(dataDir, name)), isSealed.test(name));
     }
 }

@@ -123,7 +123,16 @@ describe('a backup that is read', () => {
   });
 
   test('is refused when a name in it leads elsewhere', async () => {
-    for (const name of ['blobs/../../etc/passwd', '/etc/passwd', 'blobs//x', 'other/x', 'blobs/.']) {
+    for (const name of [
+      'data/sandboxd/x',
+      'sealed/../x',
+      'data/running.json',
+      'blobs/../../etc/passwd',
+      '/etc/passwd',
+      'blobs//x',
+      'other/x',
+      'blobs/.',
+    ]) {
       const target = new PassThrough();
       const all = buffer(target);
       const writer = new BackupWriter(target, 0);
@@ -132,5 +141,25 @@ describe('a backup that is read', () => {
       await writer.close(rest, undefined);
       await assert.rejects(verify(await all), refused(/a name that no backup has/), name);
     }
+  });
+
+  test('is refused when something stands behind its end', async () => {
+    const bytes = await written();
+    for (const more of [Buffer.from('junk'), randomBytes(100_000), bytes])
+      await assert.rejects(verify(Buffer.concat([bytes, more])), CommandError);
+  });
+
+  test('whose seal was taken off is refused where a passphrase is set', async () => {
+    await assert.rejects(verify(await written(), passphrase), refused(/is not sealed, and a passphrase is set/));
+  });
+
+  test('that would fill the memory with sealed files is refused', async () => {
+    const target = new PassThrough();
+    const all = buffer(target);
+    const writer = new BackupWriter(target, 0);
+    await writer.bytes(names.header, Buffer.from(JSON.stringify(header)));
+    for (let n = 0; n < 6; n += 1) await writer.bytes(`sealed/lane-${n}.key`, Buffer.alloc(4 * 1024 * 1024));
+    await writer.close(rest, undefined);
+    await assert.rejects(verify(await all), refused(/more in it than a backup/));
   });
 });

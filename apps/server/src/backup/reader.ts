@@ -3,7 +3,17 @@ import type { Readable } from 'node:stream';
 import { createZstdDecompress } from 'node:zlib';
 import { z } from 'zod';
 import { CommandError } from '../kernel/base/errors.ts';
-import { closing, formatVersion, type Header, header, type BackupManifest, manifest, names, places } from './format.ts';
+import {
+  closing,
+  formatVersion,
+  type Header,
+  header,
+  type BackupManifest,
+  manifest,
+  names,
+  places,
+  takenFiles,
+} from './format.ts';
 import { openSeal, type Seal } from './seal.ts';
 import { readTar, type TarEntry } from './tar.ts';
 
@@ -28,7 +38,8 @@ export function openSealed({ seal, sealed }: VerifiedBackup, name: string): Buff
 /** A header is small; a manifest has a line for each file, 100 bytes of a million of them. */
 const mostHeader = 64 * 1024;
 const mostSealed = 4 * 1024 * 1024;
-const mostSealedFiles = 100;
+/** Of all sealed files together, which stay in memory. */
+const mostSealedBytes = 16 * 1024 * 1024;
 /** A file made to fill the memory has more. */
 const mostEntries = 4_000_000;
 const mostManifest = 256 * 1024 * 1024;
@@ -39,17 +50,23 @@ const prefixes = Object.values(places);
  * Reads a backup to its end and compares every byte with its hash, and the list of hashes with its seal. Throws `CommandError`
  * that says what is wrong: no backup, cut off, damaged, swapped parts, of another version, another passphrase.
  */
-export async function verifyBackup(source: Readable, passphrase: string | undefined): Promise<VerifiedBackup> {
+export async function verifyBackup(
+  source: Readable,
+  passphrase: string | undefined,
+  /** Hears the header as soon as it is read. */
+  begun: (header: Header) => void = () => {},
+): Promise<VerifiedBackup> {
   let bytes = 0;
   source.on('data', (chunk: Buffer) => (bytes += chunk.length));
   const seen: BackupManifest['entries'] = [];
   const sealed = new Map<string, Buffer>();
+  let sealedBytes = 0;
   let found: Header | undefined;
   let seal: Seal | undefined;
   let list: { text: Buffer; value: BackupManifest } | undefined;
   let end: z.output<typeof closing> | undefined;
   for await (const entry of entriesOf(source)) {
-    if (seen.length > mostEntries || sealed.size > mostSealedFiles) throw damaged('it has more entries than a backup');
+    if (seen.length > mostEntries || sealedBytes > mostSealedBytes) throw damaged('it has more in it than a backup');
     if (end !== undefined) throw damaged('something stands behind its end');
     if (found === undefined) {
       if (entry.name !== names.header) throw notOurs();
@@ -60,6 +77,7 @@ export async function verifyBackup(source: Readable, passphrase: string | undefi
           'the file is not sealed, and a passphrase is set: unset SVC_BACKUP_PASSPHRASE if that is right',
         );
       if (found.seal && passphrase !== undefined) seal = openSeal(passphrase, found.seal);
+      begun(found);
       seen.push([entry.name, entry.bytes, sha256(text)]);
     } else if (entry.name === names.manifest && list === undefined) {
       const text = await readAll(entry, mostManifest);
@@ -70,6 +88,7 @@ export async function verifyBackup(source: Readable, passphrase: string | undefi
     else if (entry.name.startsWith(places.sealed)) {
       const text = await readAll(entry, mostSealed);
       sealed.set(checkName(entry.name).slice(places.sealed.length), text);
+      sealedBytes += text.length;
       seen.push([entry.name, entry.bytes, sha256(text)]);
     } else seen.push([checkName(entry.name), entry.bytes, await hashOf(entry.body)]);
   }
@@ -85,8 +104,11 @@ export async function* entriesOf(source: Readable): AsyncGenerator<TarEntry> {
   const opened = createZstdDecompress();
   source.on('error', (error) => opened.destroy(error));
   source.pipe(opened);
+  let given = 0;
+  source.on('data', (chunk: Buffer) => (given += chunk.length));
   try {
     yield* readTar(unpacked(opened as AsyncIterable<Buffer>));
+    if (opened.bytesWritten < given) throw damaged('something stands behind its end');
   } finally {
     source.destroy();
     opened.destroy();
@@ -145,8 +167,11 @@ function compare(seen: BackupManifest['entries'], told: BackupManifest['entries'
 export function checkName(name: string): string {
   const isOurs = prefixes.some((prefix) => name.startsWith(prefix));
   const parts = name.replace(/\/$/, '').split('/');
-  if (!isOurs || parts.some((part) => part === '' || part === '.' || part === '..') || name.includes('\0'))
-    throw damaged('it has a name that no backup has');
+  // Of the data dir those that a backup takes, and nothing below it.
+  const isFile = name.startsWith(places.files) || name.startsWith(places.sealed);
+  const isTaken = !isFile || (parts.length === 2 && takenFiles.test(parts[1] ?? ''));
+  const isWithin = parts.every((part) => part !== '' && part !== '.' && part !== '..');
+  if (!isOurs || !isTaken || !isWithin || name.includes('\0')) throw damaged('it has a name that no backup has');
   return name;
 }
 

@@ -57,3 +57,11 @@ test('bytes behind the end, and a header that was changed, are refused', async (
     await assert.rejects(read(changed, 4_096), CommandError, `byte ${at}`);
   }
 });
+
+test('an entry of more than 8 GiB keeps its length', async () => {
+  const length = 20 * 1024 ** 3;
+  for await (const { bytes } of readTar(inChunks(tarHeader('blobs/long', length, 0), 512))) {
+    assert.equal(bytes, length);
+    break;
+  }
+});

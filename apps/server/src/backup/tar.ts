@@ -11,8 +11,8 @@ export interface TarEntry {
 const block = 512;
 /** More than this is no name of ours. */
 const longestName = 1_024;
-/** Eleven octal digits. */
-const mostBytes = 8 * 1024 ** 3 - 1;
+/** Eleven octal digits; a longer one has its size in binary, as GNU and POSIX tars have. */
+const mostOctal = 8 * 1024 ** 3 - 1;
 
 /** The end of a tar. */
 export const tarEnd = Buffer.alloc(2 * block);
@@ -22,7 +22,6 @@ export const paddingOf = (bytes: number): Buffer => Buffer.alloc((block - (bytes
 
 /** The header of an entry, with a PAX record before it when the name is too long for ustar. */
 export function tarHeader(name: string, bytes: number, seconds: number): Buffer {
-  if (bytes > mostBytes) throw new Error(`${name} is too long for an entry of a tar`);
   if (Buffer.byteLength(name) <= 100) return header(name, bytes, seconds, name.endsWith('/') ? '5' : '0');
   const record = paxRecord('path', name);
   const long = header('PaxHeaders/name', record.length, seconds, 'x');
@@ -34,7 +33,11 @@ function header(name: string, bytes: number, seconds: number, type: '0' | '5' | 
   const octal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, '0')}\0`;
   head.write(name, 0, 100);
   head.write(octal(type === '5' ? 0o700 : 0o600, 7) + octal(0, 7) + octal(0, 7), 100);
-  head.write(octal(bytes, 11) + octal(seconds, 11), 124);
+  head.write(octal(Math.min(bytes, mostOctal), 11) + octal(seconds, 11), 124);
+  if (bytes > mostOctal) {
+    head.fill(0, 124, 136).writeUInt8(0x80, 124);
+    head.writeBigUInt64BE(BigInt(bytes), 128);
+  }
   // The sum is that of a header whose own field is blank.
   head.write(`        ${type}`, 148);
   head.write('ustar\x0000', 257);
@@ -86,7 +89,13 @@ function fieldsOf(head: Buffer): { name: string; size: number; type: string } {
   const sum = Number.parseInt(text(148, 156), 8);
   const blank = Buffer.from(head).fill(' ', 148, 156);
   if (sum !== sumOf(blank)) throw damaged();
-  return { name: text(0, 100), size: Number.parseInt(text(124, 136), 8), type: text(156, 157) };
+  return { name: text(0, 100), size: sizeOf(head, text(124, 136)), type: text(156, 157) };
+}
+
+function sizeOf(head: Buffer, octal: string): number {
+  if (head[124] === 0x80) return Number(head.readBigUInt64BE(128));
+  if (!/^[0-7]{1,11}$/.test(octal)) throw damaged();
+  return Number.parseInt(octal, 8);
 }
 
 /** Takes bytes from a source in the sizes that are asked for. */

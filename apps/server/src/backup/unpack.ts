@@ -21,7 +21,9 @@ const restoredSandboxes = join('sandboxd', 'restored');
 export async function unpack(staging: string, source: Readable, verified: VerifiedBackup, blobs: Blobs): Promise<void> {
   const cluster = makeClusterPlace(staging);
   const told = new Map(verified.manifest.entries.map(([name, , sha256]) => [name, sha256]));
+  let read = 0;
   for await (const entry of entriesOf(source)) {
+    read += 1;
     if (entry.name === names.header || entry.name === names.manifest || entry.name === names.seal) {
       for await (const part of entry.body) void part;
       continue;
@@ -44,11 +46,14 @@ export async function unpack(staging: string, source: Readable, verified: Verifi
     } else if (entry.name.startsWith(places.blobs)) {
       await blobs.put(entry.name.slice(places.blobs.length), Readable.from(hashed.body, { objectMode: false }));
     } else await write(place, hashed.body, !entry.name.startsWith(places.cluster));
-    if (hashed.sha256() !== told.get(entry.name))
-      throw new CommandError('the file changed while it was read; nothing was kept of it');
+    if (hashed.sha256() !== told.get(entry.name)) throw changed();
   }
+  // Manifest and seal are in no list.
+  if (read !== verified.manifest.entries.length + 2) throw changed();
   await giveCluster(cluster);
 }
+
+const changed = (): CommandError => new CommandError('the file changed while it was read; nothing was kept of it');
 
 /** False for pieces of a sandbox that broke off while it was copied. */
 function isWhole(name: string, { manifest }: VerifiedBackup): boolean {
