@@ -1,19 +1,19 @@
-import { isLate } from './backup/keeper.ts';
-import { isOwn, openStore } from './backup/store.ts';
+import { isLate, newestOf } from './backup/keeper.ts';
+import { openStore } from './backup/store.ts';
 import type { Config } from './config.ts';
 import type { Check } from './doctor.check.ts';
 
 const name = 'backups';
 
-/** How old the newest backup is, where the platform makes them by itself. */
-export async function backups(config: Config): Promise<Check> {
+/** How old the newest backup of this installation is, where the platform makes them by itself. */
+export async function backups(config: Config, installation: string): Promise<Check> {
   const { place, everySeconds, passphrase } = config.backup;
   if (config.databaseUrl !== undefined)
     return { name, ok: true, found: 'the database is a server of yours, which has means of its own' };
   if (place === undefined)
     return { name, ok: true, found: 'the platform makes none; set SVC_BACKUP_DIR, or run ./svc backup create FILE' };
   try {
-    const [newest] = (await (await openStore(place, config)).list()).filter(isOwn);
+    const newest = newestOf(await (await openStore(place, config)).list(), installation, Date.now());
     if (!newest) return { name, ok: false, found: `none in ${place}`, fix: 'start the platform, or see its log' };
     const ageMs = Date.now() - newest.at.getTime();
     const secrets = passphrase === undefined ? ', without secrets: set SVC_BACKUP_PASSPHRASE' : '';

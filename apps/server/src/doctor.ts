@@ -9,6 +9,7 @@ import type { Check } from './doctor.check.ts';
 import { hub, providers, waiting, withDatabase } from './doctor.platform.ts';
 import { relays, terminals } from './doctor.relay.ts';
 import { sandboxes } from './doctor.sandboxes.ts';
+import { readFact } from './kernel/db/facts.ts';
 import { migrationNames } from './kernel/db/applied.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { systemClock } from './kernel/base/clock.ts';
@@ -26,6 +27,8 @@ export async function doctor(config: Config, log: Log): Promise<Check[]> {
   try {
     opened = await openDiagnosis(config, log);
     checks.push(...(await withDatabase(config, opened.value)));
+    const installation = await readFact(opened.value.sql, 'installation').catch(() => undefined);
+    checks.push(await backups(config, installation?.toString('hex') ?? ''));
   } catch (error) {
     if (error instanceof NoDatabase) checks.push(...notStartedYet(config));
     else checks.push(databaseFault(config, error as Error));
@@ -38,7 +41,6 @@ export async function doctor(config: Config, log: Log): Promise<Check[]> {
     await gatewayPort(config, running),
     providers({ config, dataDir: findDataDir(config) }),
     await hub(findDataDir(config)),
-    await backups(config),
     await recordings(config, log),
     ...(await relays(config, running)),
     terminals(),

@@ -8,7 +8,7 @@ import { createBackup, summaryOf, toStdout, writeToStdout } from './create.ts';
 import type { BackupSummary } from './format.ts';
 import { verifyBackup } from './reader.ts';
 import { restoreBackup } from './restore.ts';
-import { newName, openFile, openStore, type Store } from './store.ts';
+import { openFile, openStore, type Store } from './store.ts';
 
 interface Parts {
   /** The settings of this command, above those that a file had. */
@@ -57,6 +57,7 @@ export function backupCommand(program: Command, { config, print, run }: Parts): 
     .action(async (file: string) => print(await verifyFile(config(), file)));
   const restore = program
     .command('restore')
+    .summary('a backup into an empty data dir')
     .description('put a backup into an empty data dir; then: restore confirm')
     .argument('<file>', 'a backup; all of it is verified before anything is written')
     .action(async (file: string) => {
@@ -76,11 +77,11 @@ export function backupCommand(program: Command, { config, print, run }: Parts): 
     );
 }
 
-async function targetOf(config: Config, file?: string, to?: string): Promise<{ store: Store; name: string }> {
+async function targetOf(config: Config, file?: string, to?: string): Promise<{ store: Store; name?: string }> {
   if (file !== undefined && to !== undefined) throw new CommandError('name a file, or a place with --to, not both');
   if (file !== undefined && !file.startsWith('s3://')) return openFile(file);
   const place = file ?? to ?? config.backup.place ?? nowhere();
-  return { store: await openStore(place, config), name: newName(new Date()) };
+  return { store: await openStore(place, config) };
 }
 
 function nowhere(): never {

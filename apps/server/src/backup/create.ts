@@ -1,16 +1,17 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { takeLock } from '@svc/process-lock';
 import type { Config } from '../config.ts';
 import { CommandError } from '../kernel/base/errors.ts';
 import { findDataDir } from '../postgres/datadir.ts';
 import { becomePlatform } from '../root/user.ts';
 import { type Apart, startApart } from './apart.ts';
-import type { BackupSummary } from './format.ts';
+import type { BackupSummary, Header } from './format.ts';
 import { makeBackup } from './make.ts';
 import { type VerifiedBackup, verifyBackup } from './reader.ts';
-import type { Store } from './store.ts';
+import { newName, type Store } from './store.ts';
 
 /** The word for a backup that is written to standard output. */
 export const toStdout = '-';
@@ -32,18 +33,33 @@ export async function writeToStdout(config: Config): Promise<void> {
 
 /**
  * Makes a backup in a store and reads it to its end on its way there: what is kept is whole. A process of its own makes it,
- * which may have another user than this one.
+ * which may have another user than this one. Without a name it gets one of its installation and time.
  */
-export async function createBackup(config: Config, store: Store, name: string): Promise<BackupSummary> {
+export async function createBackup(config: Config, store: Store, name?: string): Promise<BackupSummary> {
   const check = new PassThrough();
-  const verified = verifyBackup(check, config.backup.passphrase);
+  const heard: { header?: Header } = {};
+  const verified = verifyBackup(check, config.backup.passphrase, (found) => {
+    heard.header = found;
+  });
   // It may come before anybody waits for it.
   verified.catch(() => {});
-  await store.put(
-    name,
-    Readable.from(checked(startApart(config, ['backup', 'create', toStdout]), check, verified), { objectMode: false }),
-  );
-  return summaryOf(store.nameOf(name), await verified);
+  const chunks = checked(startApart(config, ['backup', 'create', toStdout]), check, verified);
+  // Without a name it is called by its installation, which only the file tells.
+  const first: Buffer[] = [];
+  while (heard.header === undefined) {
+    const { value, done } = await chunks.next();
+    if (done === true) break;
+    first.push(value);
+    await setImmediate();
+  }
+  const called = name ?? newName(heard.header?.installation ?? '', new Date(heard.header?.created_at ?? 0));
+  await store.put(called, Readable.from(joined(first, chunks), { objectMode: false }));
+  return summaryOf(store.nameOf(called), await verified);
+}
+
+async function* joined(first: readonly Buffer[], rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield* first;
+  yield* rest;
 }
 
 /** The maker's output; it ends well only when the maker did and all of it is whole. */

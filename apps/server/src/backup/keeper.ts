@@ -10,15 +10,23 @@ import { startApart } from './apart.ts';
 import type { BackupSummary } from './format.ts';
 import { newInstallation } from './database.sql.ts';
 import { keepRevocations } from './revocations.ts';
-import { isOwn, openStore, type Store } from './store.ts';
+import { isOf, openStore, type Store } from './store.ts';
 
 const lookEveryMs = 60_000;
 /** A place that cannot take a backup is tried again after this. */
 const againMs = 10 * 60_000;
 const dayMs = 86_400_000;
+const skewMs = 5 * 60_000;
 
 /** Whether a backup of this age is late: half of its time beyond when it was due. */
 export const isLate = (ageMs: number, everySeconds: number): boolean => ageMs > everySeconds * 1_500;
+
+/** The newest backup of an installation. One of a time to come was named by a clock that was wrong, and is not counted. */
+export const newestOf = <T extends { name: string; at: Date }>(
+  kept: readonly T[],
+  installation: string,
+  now: number,
+): T | undefined => kept.filter(isOf(installation)).find(({ at }) => at.getTime() <= now + skewMs);
 
 /**
  * Makes a backup whenever one is due (`SVC_BACKUP_DIR`, `_EVERY`), keeps as many as asked for, and tells the operators once a
@@ -62,7 +70,7 @@ class Keeper {
     const { clock, log, config } = this.#kernel;
     if (clock.now() < this.#notBefore) return;
     try {
-      const [newest] = (await this.#store.list()).filter(isOwn);
+      const newest = newestOf(await this.#store.list(), await this.#installation(), clock.now());
       this.#newestAt = newest?.at.getTime();
       if (newest === undefined || this.ageMs() >= config.backup.everySeconds * 1_000) await this.#make();
       await this.#keepRevocations();
@@ -80,7 +88,8 @@ class Keeper {
     const { file, bytes } = await this.#makeApart();
     this.#newestAt = clock.now();
     log.info({ file, bytes, ms: Math.round(clock.monotonic() - begun) }, 'a backup was made');
-    const old = (await this.#store.list()).filter(isOwn).slice(config.backup.keep);
+    const own = (await this.#store.list()).filter(isOf(await this.#installation()));
+    const old = own.slice(config.backup.keep);
     for (const { name } of old) await this.#store.remove(name);
   }
 
@@ -101,8 +110,11 @@ class Keeper {
 
   async #keepRevocations(): Promise<void> {
     const { sql } = this.#kernel;
-    const installation = (await readOrCreateFact(sql, 'installation', newInstallation)).toString('hex');
-    this.#revoked = await keepRevocations(sql, this.#store, installation, this.#revoked);
+    this.#revoked = await keepRevocations(sql, this.#store, await this.#installation(), this.#revoked);
+  }
+
+  async #installation(): Promise<string> {
+    return (await readOrCreateFact(this.#kernel.sql, 'installation', newInstallation)).toString('hex');
   }
 
   async #tell(): Promise<void> {

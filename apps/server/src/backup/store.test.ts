@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -8,13 +9,14 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../config.ts';
 import { CommandError } from '../kernel/base/errors.ts';
-import { isOwn, newName, openStore, type Store } from './store.ts';
+import { isOf, newName, openStore, type Store } from './store.ts';
 
 /** The part of `s3rver` that is used here; it has no types of its own. */
 interface S3Server {
   run(): Promise<{ port: number }>;
   close(): Promise<void>;
 }
+const installation = 'a'.repeat(32);
 const bytes = (text: string): Readable => Readable.from([Buffer.from(text)], { objectMode: false });
 
 for (const kind of ['folder', 'bucket'] as const) {
@@ -46,7 +48,9 @@ for (const kind of ['folder', 'bucket'] as const) {
     });
 
     test('are listed newest first by the time in their names, and read and removed by them', async () => {
-      const [older, newer] = ['2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z'].map((at) => newName(new Date(at)));
+      const [older, newer] = ['2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z'].map((at) =>
+        newName(installation, new Date(at)),
+      );
       assert.ok(older && newer);
       for (const name of [older, newer]) await store.put(name, bytes(name));
       await store.put('of-somebody.txt', bytes('no backup'));
@@ -58,8 +62,8 @@ for (const kind of ['folder', 'bucket'] as const) {
           [older, older.length, '2026-01-01T00:00:00.000Z'],
         ],
       );
-      assert.ok(listed.every(isOwn));
-      assert.ok(!isOwn({ name: 'svc-another_machine-2026-01-01T000000Z.tar.zst' }));
+      assert.ok(listed.every(isOf(installation)));
+      assert.ok(!listed.some(isOf('b'.repeat(32))));
       assert.equal((await buffer(await store.open(newer))).toString(), newer);
       await store.remove(older);
       assert.equal((await store.list()).length, 1);
@@ -67,7 +71,7 @@ for (const kind of ['folder', 'bucket'] as const) {
     });
 
     test('a body that breaks off leaves nothing', async () => {
-      const name = newName(new Date('2026-03-01T00:00:00Z'));
+      const name = newName(installation, new Date('2026-03-01T00:00:00Z'));
       const breaks = Readable.from(
         (function* () {
           yield Buffer.alloc(1_000);
@@ -97,6 +101,17 @@ test('what a process that was killed had begun goes with the next backup, what a
     writeFileSync(join(folder, `y.part-${process.ppid}`), 'alive');
     await store.put('whole', bytes('whole'));
     assert.deepEqual(readdirSync(folder).toSorted(), ['movie.zip.part-999999999', 'whole', `y.part-${process.ppid}`]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('what is no file is refused at once, a pipe too', { skip: process.platform !== 'linux' }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-store-'));
+  try {
+    execFileSync('mkfifo', [join(folder, 'pipe')]);
+    const store = await openStore(folder, loadConfig({}, { SVC_DATA_DIR: folder }));
+    await assert.rejects(store.open('pipe'), /is no file/);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

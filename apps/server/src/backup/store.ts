@@ -20,6 +20,7 @@ interface Kept {
 /** Where backups are kept: a folder or a bucket. A backup appears there whole or not at all. */
 export interface Store {
   put(name: string, body: Readable): Promise<void>;
+  /** Throws `CommandError` for what is not there, or is no file. */
   open(name: string): Promise<Readable>;
   /** Writes a small file whole, in the place of one that was there. */
   replace(name: string, text: string): Promise<void>;
@@ -32,12 +33,17 @@ export interface Store {
   nameOf(name: string): string;
 }
 
-/** `svc-<machine>-<time>.tar.zst`. */
-export const newName = (at: Date): string =>
-  `svc-${machine()}-${at.toISOString().slice(0, 19).replaceAll(':', '')}Z.tar.zst`;
+/** `svc-<machine>-<begin of the installation's id>-<time>.tar.zst`; the machine is for people. */
+export const newName = (installation: string, at: Date): string =>
+  `svc-${machine()}-${beginOf(installation)}-${at.toISOString().slice(0, 19).replaceAll(':', '')}Z.tar.zst`;
 
-/** Whether this machine made it: several may share a place, and each removes its own. */
-export const isOwn = ({ name }: Pick<Kept, 'name'>): boolean => name.startsWith(`svc-${machine()}-`);
+/** Platforms may share a place, and a machine may change its name: each counts and removes those of its installation. */
+export const isOf =
+  (installation: string) =>
+  ({ name }: Pick<Kept, 'name'>): boolean =>
+    partsOf(name)?.installation === beginOf(installation);
+
+const beginOf = (installation: string): string => installation.slice(0, 12);
 
 const machine = (): string =>
   hostname()
@@ -58,9 +64,16 @@ export function openFile(file: string): { store: Store; name: string } {
   return { store: folderStore(dirname(path)), name: basename(path) };
 }
 
+function partsOf(name: string): { installation: string; at: Date } | undefined {
+  const form = /^svc-\w+-([0-9a-f]{12})-(\d{4}-\d\d-\d\d)T(\d\d)(\d\d)(\d\d)Z\.tar\.zst$/;
+  const [, installation, day, hour, minute, second] = form.exec(name) ?? [];
+  return installation === undefined ? undefined : { installation, at: new Date(`${day}T${hour}:${minute}:${second}Z`) };
+}
+
+/** An empty file is no backup, whatever it is called. */
 function keptOf(name: string, bytes: number): Kept[] {
-  const [, day, hour, minute, second] = /^svc-\w+-(\d{4}-\d\d-\d\d)T(\d\d)(\d\d)(\d\d)Z\.tar\.zst$/.exec(name) ?? [];
-  return day === undefined ? [] : [{ name, bytes, at: new Date(`${day}T${hour}:${minute}:${second}Z`) }];
+  const parts = bytes > 0 ? partsOf(name) : undefined;
+  return parts ? [{ name, bytes, at: parts.at }] : [];
 }
 
 const newestFirst = (all: Kept[]): Kept[] => all.sort((a, b) => b.at.getTime() - a.at.getTime());
@@ -86,14 +99,13 @@ function folderStore(folder: string): Store {
       }
     },
     async open(name) {
-      const file = await open(pathOf(name), 'r').catch((error: unknown) => {
+      try {
+        // Before it is opened: a pipe would be waited for.
+        if (!(await stat(pathOf(name))).isFile()) throw new CommandError(`${pathOf(name)} is no file`);
+        return createReadStream('', { fd: await open(pathOf(name), 'r'), highWaterMark: 256 * 1024 });
+      } catch (error) {
         throw explained(error, pathOf(name));
-      });
-      if (!(await file.stat()).isFile()) {
-        await file.close();
-        throw new CommandError(`${pathOf(name)} is no file`);
       }
-      return createReadStream('', { fd: file, highWaterMark: 256 * 1024 });
     },
     async replace(name, text) {
       const part = `${pathOf(name)}.part-${process.pid}`;
@@ -152,8 +164,9 @@ async function writeSteadily(path: string, body: Readable): Promise<void> {
 async function sweepParts(folder: string, target: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const [, begun = '', pid] = /^(.+)\.part-(\d+)$/.exec(name) ?? [];
-    // A file of another program, or another machine's, may be called so too.
-    const isOurs = begun === target || (isOwn({ name: begun }) && keptOf(begun, 0).length > 0);
+    // A file of another program, or of another platform, may be called so too.
+    const own = partsOf(target)?.installation;
+    const isOurs = begun === target || (own !== undefined && partsOf(begun)?.installation === own);
     if (isOurs && !isAlive(Number(pid))) await rm(join(folder, name), { force: true });
   }
 }
@@ -180,7 +193,7 @@ async function s3Store(config: Config, bucket: string, prefix: string): Promise<
     },
     async list() {
       const all = await blobs.list(prefix === '' ? '' : `${prefix}/`);
-      const own = all.map((key) => key.slice(keyOf('').length)).filter((name) => keptOf(name, 0).length > 0);
+      const own = all.map((key) => key.slice(keyOf('').length)).filter((name) => partsOf(name) !== undefined);
       return newestFirst(
         (await Promise.all(own.map(async (name) => keptOf(name, (await blobs.size(keyOf(name))) ?? 0)))).flat(),
       );
