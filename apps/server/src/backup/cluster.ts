@@ -1,5 +1,4 @@
-import { createReadStream } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
+import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sql } from '../kernel/db/db.ts';
 import { places } from './format.ts';
@@ -70,10 +69,19 @@ async function copyFile(root: string, path: string, writer: BackupWriter): Promi
   if (!file) return;
   try {
     const { size } = await file.stat();
-    const source = createReadStream('', { fd: file, autoClose: false, start: 0, highWaterMark: readBytes });
-    await writer.file(places.cluster + path, size, source as AsyncIterable<Buffer>);
+    await writer.file(places.cluster + path, size, bytesOf(file, size));
   } finally {
     await file.close();
+  }
+}
+
+/** A stream would take a buffer of its full size for each file, and most have a page or two. */
+async function* bytesOf(file: FileHandle, size: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < size; ) {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(Math.min(size - at, readBytes)), 0);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    yield buffer.subarray(0, bytesRead);
   }
 }
 
