@@ -1,4 +1,4 @@
-import { isLate, newestOf } from './backup/keeper.ts';
+import { isLate, ownOf } from './backup/keeper.ts';
 import { openStore } from './backup/store.ts';
 import type { Config } from './config.ts';
 import type { Check } from './doctor.check.ts';
@@ -13,7 +13,7 @@ export async function backups(config: Config, installation: string): Promise<Che
   if (place === undefined)
     return { name, ok: true, found: 'the platform makes none; set SVC_BACKUP_DIR, or run ./svc backup create FILE' };
   try {
-    const newest = newestOf(await (await openStore(place, config)).list(), installation, Date.now());
+    const [newest] = ownOf(await (await openStore(place, config)).list(), installation, Date.now());
     if (!newest) return { name, ok: false, found: `none in ${place}`, fix: 'start the platform, or see its log' };
     const ageMs = Date.now() - newest.at.getTime();
     const secrets = passphrase === undefined ? ', without secrets: set SVC_BACKUP_PASSPHRASE' : '';

@@ -21,12 +21,12 @@ const skewMs = 5 * 60_000;
 /** Whether a backup of this age is late: half of its time beyond when it was due. */
 export const isLate = (ageMs: number, everySeconds: number): boolean => ageMs > everySeconds * 1_500;
 
-/** The newest backup of an installation. One of a time to come was named by a clock that was wrong, and is not counted. */
-export const newestOf = <T extends { name: string; at: Date }>(
+/** The backups of an installation. One of a time to come was named by a clock that was wrong, and is not counted. */
+export const ownOf = <T extends { name: string; at: Date }>(
   kept: readonly T[],
   installation: string,
   now: number,
-): T | undefined => kept.filter(isOf(installation)).find(({ at }) => at.getTime() <= now + skewMs);
+): T[] => kept.filter(isOf(installation)).filter(({ at }) => at.getTime() <= now + skewMs);
 
 /**
  * Makes a backup whenever one is due (`SVC_BACKUP_DIR`, `_EVERY`), keeps as many as asked for, and tells the operators once a
@@ -70,7 +70,7 @@ class Keeper {
     const { clock, log, config } = this.#kernel;
     if (clock.now() < this.#notBefore) return;
     try {
-      const newest = newestOf(await this.#store.list(), await this.#installation(), clock.now());
+      const [newest] = ownOf(await this.#store.list(), await this.#installation(), clock.now());
       this.#newestAt = newest?.at.getTime();
       if (newest === undefined || this.ageMs() >= config.backup.everySeconds * 1_000) await this.#make();
       await this.#keepRevocations();
@@ -88,7 +88,7 @@ class Keeper {
     const { file, bytes } = await this.#makeApart();
     this.#newestAt = clock.now();
     log.info({ file, bytes, ms: Math.round(clock.monotonic() - begun) }, 'a backup was made');
-    const own = (await this.#store.list()).filter(isOf(await this.#installation()));
+    const own = ownOf(await this.#store.list(), await this.#installation(), clock.now());
     const old = own.slice(config.backup.keep);
     for (const { name } of old) await this.#store.remove(name);
   }

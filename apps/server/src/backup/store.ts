@@ -208,6 +208,7 @@ function explained(error: unknown, path: string): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ENOSPC' || code === 'EDQUOT') return new CommandError(`the disk of ${path} is full; nothing was kept`);
   if (code === 'ENOENT') return new CommandError(`there is no ${path}`);
+  if (code === 'ENOTDIR') return new CommandError(`${path} is no folder`);
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
     return new CommandError(`${path}: this user may not (${code})`);
   return error;

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { test } from 'node:test';
+import { testClock } from '../kernel/base/clock.ts';
+import type { Kernel } from '../kernel/kernel.ts';
+import { openTest, until } from '../testing.ts';
+import { ownOf, startBackups } from './keeper.ts';
+
+const hourMs = 3_600_000;
+
+test('a backup that is late is told to the operators once a day, and the metrics have its age', async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-keeper-'));
+  context.after(() => rm(folder, { recursive: true, force: true }));
+  const clock = testClock();
+  const lines: string[] = [];
+  const log = new Writable({ write: (chunk, _, done) => (lines.push(String(chunk)), done()) });
+  await using t = await openTest({ clock, log });
+  const { kernel } = t.gateway;
+  await kernel.sql`update accounts.accounts set operator = id = ${t.account.id}`;
+  // A file where the folder should be: no backup can be made.
+  const place = join(folder, 'taken');
+  await writeFile(place, '');
+  const backup = { place, everySeconds: 86_400, keep: 7, passphrase: undefined };
+  const { databaseUrl: _, ...config } = kernel.config;
+  const stop = await startBackups({ ...kernel, config: { ...config, databaseUrl: undefined, backup } } as Kernel);
+  const told = async (): Promise<number> => {
+    const [row] = await kernel.sql<{ count: number }[]>`
+      select count(*)::int as count from notifications.notifications where type = 'backup.late'`;
+    return row?.count ?? 0;
+  };
+  const age = async (): Promise<number> =>
+    Number(/^svc_backup_age_seconds (\d+)$/m.exec(await kernel.metrics.registry.metrics())?.[1]);
+  clock.advance(35 * hourMs);
+  assert.equal(await age(), 35 * 3_600);
+  assert.equal(await told(), 0);
+  // Past half of its time beyond when it was due.
+  clock.advance(2 * hourMs);
+  await until(async () => (await told()) === 1);
+  for (let minutes = 0; minutes < 60; minutes += 15) clock.advance(15 * 60_000);
+  await until(async () => (await age()) === 38 * 3_600);
+  assert.equal(await told(), 1);
+  clock.advance(24 * hourMs);
+  await until(async () => (await told()) === 2);
+  await stop();
+  assert.match(lines.join(''), /taken is no folder/);
+});
+
+test('backups of another installation, and of a time to come, count for nothing', () => {
+  const [own, other] = ['a'.repeat(12), 'b'.repeat(12)];
+  const kept = [
+    ['2031-01-01T000000Z', own],
+    ['2026-05-03T000000Z', other],
+    ['2026-05-02T000000Z', own],
+    ['2026-05-01T000000Z', own],
+  ].map(([time = '', installation]) => ({
+    name: `svc-box-${installation}-${time}.tar.zst`,
+    at: new Date(`${time.slice(0, 10)}T00:00:00Z`),
+  }));
+  const now = Date.parse('2026-05-04T00:00:00Z');
+  assert.deepEqual(ownOf(kept, `${own}0123`, now), kept.slice(2));
+});
