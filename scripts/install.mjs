@@ -63,6 +63,8 @@ async function install() {
   console.error(`svc: installing ${isCurrent ? 'what tests need' : 'packages'} …`);
   const begun = performance.now();
   const stop = showProgress();
+  // The platform of root becomes a user that reads them, whatever root's umask is.
+  if (process.getuid?.() === 0) process.umask(0o022);
   const npm = spawn('npm', [...args, '--no-progress'], { cwd: root, stdio: ['ignore', 2, 2] });
   const [status] = await Promise.race([once(npm, 'exit'), once(npm, 'error').then(() => [1])]);
   stop();

@@ -207,6 +207,8 @@ function ownCluster(dataDir: string, cluster: string): void {
   // Never through a link that somebody put there.
   rmSync(note, { force: true });
   writeFileSync(note, `${dataDir}\n`, { flag: 'wx' });
+  // Whatever the umask: the platform reads it as another user.
+  chmodSync(note, 0o644);
 }
 
 /**

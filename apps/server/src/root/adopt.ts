@@ -74,7 +74,9 @@ export function openNodeFolder(folder: string, user: PlatformUser): void {
 export function noteImagesDir(dataDir: string, images: string | undefined): void {
   const note = join(dataDir, imagesNote);
   rmSync(note, { recursive: true, force: true });
-  if (images !== undefined) writeFileSync(note, `${images}\n`, { mode: 0o644, flag: 'wx' });
+  if (images === undefined) return;
+  writeFileSync(note, `${images}\n`, { flag: 'wx' });
+  chmodSync(note, 0o644);
 }
 
 /** That folder; undefined when root noted none. */
