@@ -5,6 +5,7 @@ import {
   chmodSync,
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -91,6 +92,7 @@ describe('a backup of a platform that runs', { concurrency: false }, () => {
     const dataDir = join(folder.path, 'after');
     const restored = await run(['restore', file, '--json', '--data-dir', dataDir], secret);
     assert.equal(restored.code, 0, restored.stderr);
+    assert.ok(lstatSync(join(dataDir, 'postgres')).isDirectory(), 'the cluster is no link to a place elsewhere');
     const again = await startPlatform(dataDir, await freePort());
     try {
       const told = { url: again.url, key: platform.key };

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { takeLock } from '@svc/process-lock';
 import { settingsFileName } from '../config.file.ts';
@@ -8,7 +8,7 @@ import { instantOf } from '../kernel/db/instant.ts';
 import { migrationNames } from '../kernel/db/applied.ts';
 import { masterKeyFile } from '../master-key.ts';
 import { embeddedMajor } from '../postgres/binaries.ts';
-import { findDataDir } from '../postgres/datadir.ts';
+import { findDataDir, openDataDir } from '../postgres/datadir.ts';
 import { openBlobs } from '../resources.ts';
 import { findRunningProcesses } from '../running.ts';
 import type { BackupManifest } from './format.ts';
@@ -48,7 +48,8 @@ export async function restoreBackup(configOf: (kept: Given) => Config, store: St
   const verified = await verifyBackup(await store.open(name), config.backup.passphrase);
   requireFit(verified);
   const masterKey = masterKeyOf(config, verified);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  // As a start makes it: below a folder that others cannot enter the cluster would be put elsewhere.
+  openDataDir({ dataDir, databaseUrl: undefined });
   const lockFile = join(dataDir, 'restore.lock');
   const { lock, holder } = await takeLock(lockFile, damagedMs);
   if (!lock) throw new CommandError(`another restore into ${dataDir} is under way (pid ${holder ?? 'unknown'})`);
