@@ -9,6 +9,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -41,11 +42,23 @@ type DataDirSettings = Pick<Config, 'dataDir' | 'databaseUrl'>;
 
 const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** Where the data directory is (setting `SVC_DATA_DIR`). Makes and changes nothing: commands look at a running platform's. */
+/**
+ * Where the data directory is (setting `SVC_DATA_DIR`), else `.svc` of the clone or where a link of that name leads. Makes and
+ * changes nothing: commands look at a running platform's.
+ */
 export function findDataDir({ dataDir, databaseUrl }: DataDirSettings): string {
   if (dataDir !== undefined) return dataDir;
   const isReached = !isRoot() || databaseUrl !== undefined || enterableByAll(packageRoot);
-  return isReached ? join(packageRoot, '.svc') : systemDataDir;
+  return isReached ? followed(join(packageRoot, '.svc')) : systemDataDir;
+}
+
+/** One name for each place: who runs where is found by it. */
+function followed(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 /**
