@@ -24,7 +24,7 @@ const main = join(import.meta.dirname, '../main.ts');
  */
 const gently = '{ echo 19 > /proc/self/autogroup; } 2>/dev/null; exec nice -n 10 "$@"';
 /** After as long it is one level above: on a machine that is always full the least share is 1 part in 70, and it would not end. */
-const patienceMs = 10_000;
+const patienceMs = 3_000;
 
 /** Gives a session more of the machine the longer it takes, to the share of any other. */
 function hurry(pid: number | undefined): NodeJS.Timeout {
@@ -67,7 +67,7 @@ function messageOf(said: string): string {
   }
 }
 
-/** Ends this process when the one that started it apart is gone. */
+/** Ends this process when the one that started it apart is gone. Not of a command of a person: its input may be empty. */
 export function endWithStarter(): void {
   process.stdin.once('end', () => process.exit(1)).resume();
   // It keeps no process that is done.

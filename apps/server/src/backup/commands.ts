@@ -27,13 +27,13 @@ export function backupCommand(program: Command, { config, print, run }: Parts): 
     .addOption(new Option('--apart').hideHelp())
     .action(async (file: string | undefined, { to, apart = false }: { to?: string; apart?: boolean }) => {
       const settings = config();
+      if (apart) endWithStarter();
       if (file === toStdout) return writeToStdout(settings);
       const { store, name } = await targetOf(settings, file, to);
       if (!apart) {
         const place = file === undefined ? ['--to', to ?? settings.backup.place ?? ''] : [file];
         return print(JSON.parse(await runApart(settings, ['--json', 'backup', 'create', '--apart', ...place])));
       }
-      endWithStarter();
       print(await createBackup(settings, store, name));
     });
   backup

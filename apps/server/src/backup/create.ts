@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
@@ -21,6 +22,7 @@ const damagedMs = 5_000;
 export async function writeToStdout(config: Config): Promise<void> {
   if (process.stdout.isTTY) throw new CommandError('a backup is no text: name a file, or pipe it to a program');
   const dataDir = findDataDir(config);
+  if (!existsSync(dataDir)) throw new CommandError(`there is no ${dataDir}: name the platform's with --data-dir`);
   becomePlatform(dataDir);
   const { lock, holder } = await takeLock(join(dataDir, 'backup.lock'), damagedMs);
   if (!lock) throw new CommandError(`another backup is under way${holder === undefined ? '' : ` (pid ${holder})`}`);
@@ -43,7 +45,7 @@ export async function createBackup(config: Config, store: Store, name?: string):
   });
   // It may come before anybody waits for it.
   verified.catch(() => {});
-  const chunks = checked(startApart(config, ['backup', 'create', toStdout]), check, verified);
+  const chunks = checked(startApart(config, ['backup', 'create', '--apart', toStdout]), check, verified);
   // Without a name it is called by its installation, which only the file tells.
   const first: Buffer[] = [];
   while (heard.header === undefined) {
