@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { testClock } from '../kernel/base/clock.ts';
-import type { Kernel } from '../kernel/kernel.ts';
 import { openTest, until } from '../testing.ts';
 import { ownOf, startBackups } from './keeper.ts';
 
@@ -24,8 +23,8 @@ test('a backup that is late is told to the operators once a day, and the metrics
   const place = join(folder, 'taken');
   await writeFile(place, '');
   const backup = { place, everySeconds: 86_400, keep: 7, passphrase: undefined };
-  const { databaseUrl: _, ...config } = kernel.config;
-  const stop = await startBackups({ ...kernel, config: { ...config, databaseUrl: undefined, backup } } as Kernel);
+  const config = { ...kernel.config, databaseUrl: undefined, backup };
+  const stop = await startBackups({ ...kernel, config });
   const told = async (): Promise<number> => {
     const [row] = await kernel.sql<{ count: number }[]>`
       select count(*)::int as count from notifications.notifications where type = 'backup.late'`;
