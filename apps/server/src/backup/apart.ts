@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -22,13 +23,24 @@ const main = join(import.meta.dirname, '../main.ts');
  * A session of its own with the least share of the machine: Linux weighs sessions, and `nice` counts within one. A backup of
  * 100 MB made requests wait four times as long without that. Where sessions are not weighed, `nice` alone counts.
  */
-const gently = '{ echo 19 > /proc/self/autogroup; } 2>/dev/null; exec nice -n 10 "$@"';
+const gently = (level: number): string => `{ echo ${level} > /proc/self/autogroup; } 2>/dev/null; exec nice -n 10 "$@"`;
+const leastShare = 19;
 /** After as long it is one level above: on a machine that is always full the least share is 1 part in 70, and it would not end. */
 const patienceMs = 3_000;
 
+/** The level of a session below others; what a session that was hurried starts goes on from where that is. */
+function firstLevel(): number {
+  try {
+    return Number(/nice ([1-9]\d?)$/m.exec(readFileSync('/proc/self/autogroup', 'utf8'))?.[1] ?? leastShare);
+  } catch {
+    // Sessions are not weighed here.
+    return leastShare;
+  }
+}
+
 /** Gives a session more of the machine the longer it takes, to the share of any other. */
-function hurry(pid: number | undefined): NodeJS.Timeout {
-  let level = 19;
+function hurry(pid: number | undefined, first: number): NodeJS.Timeout {
+  let level = first;
   const timer = setInterval(() => {
     level -= 1;
     writeFile(`/proc/${pid}/autogroup`, String(level)).catch(() => {});
@@ -39,7 +51,17 @@ function hurry(pid: number | undefined): NodeJS.Timeout {
 
 /** Starts a command with the settings of this process, below everything that somebody waits for. It ends with this one. */
 export function startApart(config: Config, command: readonly string[]): Apart {
-  const words = ['-c', gently, 'sh', process.execPath, ...process.execArgv, main, ...settingsWords(), ...command];
+  const level = firstLevel();
+  const words = [
+    '-c',
+    gently(level),
+    'sh',
+    process.execPath,
+    ...process.execArgv,
+    main,
+    ...settingsWords(),
+    ...command,
+  ];
   const child = spawn('/bin/sh', words, {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
@@ -52,7 +74,7 @@ export function startApart(config: Config, command: readonly string[]): Apart {
     if (code === 0) return;
     throw new CommandError(messageOf(said) || 'the process that makes the backup was killed');
   });
-  const timer = hurry(child.pid);
+  const timer = hurry(child.pid, level);
   ended.catch(() => {}).finally(() => clearInterval(timer));
   return { output: child.stdout as AsyncIterable<Buffer>, ended, stop: () => void child.kill() };
 }
