@@ -196,6 +196,14 @@ describe('a backup of a platform that runs', { concurrency: false }, () => {
     await again.end();
   });
 
+  test('goes into no folder that is not there: its disk may not be mounted', async () => {
+    const missing = join(folder.path, 'disk');
+    const { code, stderr } = await run(['backup', 'create', join(missing, 'one'), '--data-dir', platform.dataDir]);
+    assert.equal(code, 1);
+    assert.match(stderr, /there is no folder/);
+    assert.ok(!existsSync(missing));
+  });
+
   test('two at once: one is made, the other is refused with the reason', async () => {
     const both = await Promise.all(
       ['one', 'two'].map((name) => run(['backup', 'create', join(folder.path, name), '--data-dir', platform.dataDir])),

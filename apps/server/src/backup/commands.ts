@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Config, Given } from '../config.ts';
 import { CommandError } from '../kernel/base/errors.ts';
@@ -79,7 +81,12 @@ export function backupCommand(program: Command, { config, print, run }: Parts): 
 
 async function targetOf(config: Config, file?: string, to?: string): Promise<{ store: Store; name?: string }> {
   if (file !== undefined && to !== undefined) throw new CommandError('name a file, or a place with --to, not both');
-  if (file !== undefined && !file.startsWith('s3://')) return openFile(file);
+  if (file !== undefined && !file.startsWith('s3://')) {
+    // Not made: a disk that is not mounted would be missed on the day the backup is needed.
+    const folder = dirname(resolve(file));
+    if (!existsSync(folder)) throw new CommandError(`there is no folder ${folder}`);
+    return openFile(file);
+  }
   const place = file ?? to ?? config.backup.place ?? nowhere();
   return { store: await openStore(place, config) };
 }
