@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import type { Json } from '../apps/server/src/features/sandboxes/sandboxes.testing.ts';
+import { launchBrowser, noBrowser } from '../apps/server/src/testing.browser.ts';
 import { openIndex, type PackageIndex } from './afternoon.index.ts';
 import { killAll, temporaryFolder } from './platform.ts';
 import { type SandboxPlatform, startSandboxPlatform, withoutSandboxes } from './sandboxes.ts';
 
-const browser = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
-const skip = browser === '' ? 'no chromium on this machine' : withoutSandboxes;
+const skip = noBrowser || withoutSandboxes;
 /** How often it is paused; a fifth as often it is forked. */
 const pauses = Number(process.env['SVC_TEST_PAUSES'] ?? 3);
 const dataMib = Number(process.env['SVC_TEST_DATA_MIB'] ?? 64);
@@ -43,7 +43,7 @@ for (const backend of backends) {
     before(async () => {
       index = await openIndex();
       p = await startSandboxPlatform(0, index.settings);
-      chrome = await chromium.launch({ executablePath: browser, args: ['--no-sandbox', '--disable-gpu'] });
+      chrome = await launchBrowser();
       box = await p.create({ backend, ttl_seconds: 7_200 });
     });
     after(async () => {

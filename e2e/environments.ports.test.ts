@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
-import { type BrowserContext, chromium } from 'playwright-core';
+import type { BrowserContext } from 'playwright-core';
 import { enrolled, TestDaemon } from '../apps/server/src/features/relay/relay.testing.ts';
-import { createAccount, http, openTest, type TestAccount, until } from '../apps/server/src/testing.ts';
+import { launchBrowser, noBrowser } from '../apps/server/src/testing.browser.ts';
 import { trustCertificate } from '../apps/server/src/testing.tls.ts';
+import { createAccount, http, openTest, type TestAccount, until } from '../apps/server/src/testing.ts';
 import { freePort } from './platform.ts';
 
-const browser = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
-const skip = browser === '' && 'no chromium on this machine';
-const flags = ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-gpu'];
 const domain = 'ports.example.test';
 
 /** A server of a machine; what it was asked is kept. */
@@ -91,7 +88,7 @@ const attack = (own: string, byPath: string, platform: string): string => `(asyn
 
 for (const where of ['localhost', domain] as const) {
   test(`a page of a published port below ${where} reads, writes and plants nothing elsewhere`, {
-    skip,
+    skip: noBrowser,
   }, async (context) => {
     const stack = new AsyncDisposableStack();
     context.after(() => stack.disposeAsync());
@@ -119,8 +116,7 @@ for (const where of ['localhost', domain] as const) {
     const attacker = await publish(await createAccount(t.gateway), mine);
 
     const rules = `--host-resolver-rules=MAP *.${domain}:443 127.0.0.1:${proxy}`;
-    const args = [...flags, ...(isDomain ? [rules, '--ignore-certificate-errors'] : [])];
-    const instance = await chromium.launch({ executablePath: browser, args });
+    const instance = await launchBrowser(isDomain ? [rules, '--ignore-certificate-errors'] : []);
     stack.defer(() => instance.close());
     const pages: BrowserContext = await instance.newContext({ ignoreHTTPSErrors: true });
     const home = await pages.newPage();

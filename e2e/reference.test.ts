@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { docs } from '@svc/contract/docs';
-import { chromium } from 'playwright-core';
+import { launchBrowser, noBrowser } from '../apps/server/src/testing.browser.ts';
 import { freePort, startPlatform, temporaryFolder } from './platform.ts';
-
-const browser = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
-const skip = browser === '' ? 'no chromium on this machine' : false;
 
 /** Where screenshots go, when somebody wants to look at them. */
 const shots = process.env['SVC_TEST_SCREENSHOTS'];
-const args = ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
 /** The reference in a real browser, with what it asked for and what went wrong on it. */
 async function openReference() {
@@ -19,7 +14,7 @@ async function openReference() {
   const folder = opening.use(temporaryFolder());
   const platform = await startPlatform(join(folder.path, 'data'), await freePort());
   opening.defer(async () => void (await platform.end()));
-  const instance = await chromium.launch({ executablePath: browser, args });
+  const instance = await launchBrowser();
   opening.defer(() => instance.close());
   const page = await instance.newPage({ viewport: { width: 1280, height: 40_000 } });
   const requested: string[] = [];
@@ -50,7 +45,7 @@ async function openReference() {
   return { page, platform, requested, faults, open, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-describe('the page at the address that is printed', { skip }, () => {
+describe('the page at the address that is printed', { skip: noBrowser }, () => {
   test('fits a phone, says how it is and what to call, and asks nobody else', async () => {
     await using reference = await openReference();
     const { page, platform, requested, faults } = reference;
@@ -84,7 +79,7 @@ describe('the page at the address that is printed', { skip }, () => {
   });
 });
 
-describe('reference page', { skip }, () => {
+describe('reference page', { skip: noBrowser }, () => {
   test('shows every operation in a real browser, without a request to anywhere else', async () => {
     await using reference = await openReference();
     const { page, platform, requested, faults } = reference;

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { dirname } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type Browser, chromium } from 'playwright-core';
-import { http } from '../apps/server/src/testing.ts';
+import type { Browser } from 'playwright-core';
 import type { Json } from '../apps/server/src/features/sandboxes/sandboxes.testing.ts';
+import { http } from '../apps/server/src/testing.ts';
 import { killAll, run } from './platform.ts';
 import { type SandboxPlatform, startSandboxPlatform, withoutSandboxes } from './sandboxes.ts';
 
-const browser = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
-const skip = browser === '' ? 'no chromium on this machine' : withoutSandboxes;
-const flags = ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-gpu'];
+const skip = noBrowser || withoutSandboxes;
 
 /** A page with a secret in its text, in a cookie and in its storage; it answers on `/secret` too. */
 const page = (secret: string): string => `
@@ -23,6 +20,8 @@ class Page(http.server.BaseHTTPRequestHandler):
     self.end_headers()
     self.wfile.write(b"<p>${secret}</p><script>localStorage.setItem('own', '${secret}')</script>")
 http.server.ThreadingHTTPServer(('127.0.0.1', 3000), Page).serve_forever()`;
+
+import { launchBrowser, noBrowser } from '../apps/server/src/testing.browser.ts';
 
 /**
  * The attack of a page on another preview, whose addresses it knows: to fetch it, to look into it in a frame, to find its
@@ -93,7 +92,7 @@ describe('previews in a browser', { skip }, () => {
     const theirs = await preview(await another(), 'their-secret');
     const { hostname, port } = new URL(theirs);
     const byPath = `http://127.0.0.1:${port}/${hostname.split('.')[0]}/`;
-    const instance: Browser = await chromium.launch({ executablePath: browser, args: flags });
+    const instance: Browser = await launchBrowser();
     try {
       const context = await instance.newContext();
       const visited = await context.newPage();

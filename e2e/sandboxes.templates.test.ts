@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { until } from '../apps/server/src/testing.ts';
 import { killAll } from './platform.ts';
 import { type SandboxPlatform, startSandboxPlatform, withoutSandboxes } from './sandboxes.ts';
 
-const browser = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
-const skip = browser === '' ? 'no chromium on this machine' : withoutSandboxes;
-const flags = ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-gpu'];
+const skip = noBrowser || withoutSandboxes;
 
 const sentence = 'Încheiat astăzi, șase țări și câte un înger.';
 const document = `
@@ -23,6 +20,8 @@ d.save('/workspace/act.docx')`;
 const textOfPdf = `
 import glob, pypdf
 ''.join(page.extract_text() for page in pypdf.PdfReader(glob.glob('/workspace/out/*.pdf')[0]).pages)`;
+
+import { launchBrowser, noBrowser } from '../apps/server/src/testing.browser.ts';
 
 /** How many colours a picture of the canvas has, looked at in the page itself. */
 const colours = (page: Page): Promise<number> =>
@@ -100,7 +99,7 @@ describe('the templates', { skip: withoutSandboxes }, () => {
     const { url } = await p.ok('POST', `/v1/sandboxes/${box.id}/preview`, { port: 6080 });
     let instance: Browser | undefined;
     try {
-      instance = await chromium.launch({ executablePath: browser, args: flags });
+      instance = await launchBrowser();
       const page = await instance.newPage({ viewport: { width: 1280, height: 800 } });
       const said: string[] = [];
       page.on('console', (message) => said.push(message.text()));

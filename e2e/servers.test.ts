@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { launchBrowser, noBrowser } from '../apps/server/src/testing.browser.ts';
 import { killAll } from './platform.ts';
 import { type SandboxPlatform, startSandboxPlatform, withoutSandboxes } from './sandboxes.ts';
 import { imageWith } from './servers.image.ts';
 
-const browser = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
-const skip = browser === '' ? 'no chromium on this machine' : withoutSandboxes;
+const skip = noBrowser || withoutSandboxes;
 const answers = (url: string): string =>
   `for i in $(seq 200); do curl -sfo /dev/null ${url} && exit 0; sleep 0.2; done; exit 1`;
 
@@ -32,7 +31,7 @@ describe('servers of Debian as they are shipped, by preview in a browser', { ski
       return;
     }
     p = await startSandboxPlatform(0, { SVC_SANDBOX_IMAGES: image.images });
-    chrome = await chromium.launch({ executablePath: browser, args: ['--no-sandbox', '--disable-gpu'] });
+    chrome = await launchBrowser();
   });
   after(async () => {
     await chrome?.close();

@@ -65,7 +65,7 @@ if (files.length === 0) {
 const missing = installSystemPackages(
   {
     'nats-server': 'nats-server',
-    chromium: 'chromium',
+    'chromium-headless-shell': 'chromium-headless-shell',
     ffmpeg: 'ffmpeg',
     pdftotext: 'poppler-utils',
     cmark: 'cmark',

@@ -4,13 +4,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { chromium } from 'playwright-core';
+import { launchBrowser, noBrowser } from '../../apps/server/src/testing.browser.ts';
 import { killAll, temporaryFolder } from '../platform.ts';
 import { type SandboxPlatform, startSandboxPlatform, withoutSandboxes } from '../sandboxes.ts';
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
-const browser = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
 /** The Node.js of the machine, which is older than the pinned one. */
 const olderNode = spawnSync('sh', ['-c', 'command -v node'], { encoding: 'utf8' }).stdout.trim();
 
@@ -103,8 +102,8 @@ describe('the SDK as it is installed from its tarball', { skip: withoutSandboxes
     });
   }
 
-  test('it does the same in a browser', { skip: browser === '' && 'no chromium on this machine' }, async () => {
-    await using chrome = await chromium.launch({ executablePath: browser, args: ['--no-sandbox'] });
+  test('it does the same in a browser', { skip: noBrowser }, async () => {
+    await using chrome = await launchBrowser();
     const page = await chrome.newPage();
     const body = readFileSync(at('story.js'), 'utf8')
       .replace("'@svc/sdk'", "'/sdk.js'")

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { OutboxChange } from '@svc/sdk';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { bundle } from './kernel/reference/bundle.ts';
+import { launchBrowser, noBrowser } from './testing.browser.ts';
 import { clientOf, type OpenTest, openTest } from './testing.ts';
 
-const browser = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
 const sdk = resolve(import.meta.dirname, '../../../packages/sdk/src/index.ts');
 
 /** What a page of the tests has: an outbox, what it said, and the changes that came. */
@@ -31,7 +30,7 @@ const program = `
   globalThis.ready = true;
   for await (const item of follow(client, { topics: ['prompts'] })) came.push(item.missed ? 'missed' : item.record.prompt);`;
 
-describe('the SDK in a page of another origin', { skip: browser === '' && 'no chromium on this machine' }, () => {
+describe('the SDK in a page of another origin', { skip: noBrowser }, () => {
   let t: OpenTest;
   let chrome: Browser;
   let origin = '';
@@ -49,10 +48,7 @@ describe('the SDK in a page of another origin', { skip: browser === '' && 'no ch
     // A name that browsers count as safe: pages of plain HTTP elsewhere have no locks.
     origin = `http://localhost:${(page.address() as AddressInfo).port}`;
     t = await openTest({ settings: { SVC_CORS_ORIGINS: origin } });
-    chrome = await chromium.launch({
-      executablePath: browser,
-      args: ['--no-sandbox', '--disable-background-networking'],
-    });
+    chrome = await launchBrowser();
   });
   after(async () => {
     await chrome?.close();

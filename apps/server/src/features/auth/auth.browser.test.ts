@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Locale, wordsOf } from '@svc/words';
-import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { en } from '../../../../hub/src/words/en.ts';
 import { ro } from '../../../../hub/src/words/ro.ts';
+import { launchBrowser, noBrowser } from '../../testing.browser.ts';
 import { invited, openPlatform, type Platform, password } from './auth.testing.ts';
 
-const chromiumPath = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
-
-describe('signing in with a browser', { skip: chromiumPath === '' && 'no chromium on this machine' }, () => {
+describe('signing in with a browser', { skip: noBrowser }, () => {
   let t: Platform;
   let chrome: Browser;
   let origin = '';
@@ -20,10 +18,7 @@ describe('signing in with a browser', { skip: chromiumPath === '' && 'no chromiu
   before(async () => {
     t = await openPlatform();
     origin = `http://localhost:${t.port}`;
-    chrome = await chromium.launch({
-      executablePath: chromiumPath,
-      args: ['--no-sandbox', '--disable-background-networking'],
-    });
+    chrome = await launchBrowser();
   });
   after(async () => {
     await chrome?.close();

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { noBrowser } from '../../testing.browser.ts';
 import { http, until } from '../../testing.ts';
 import { type Platform } from '../auth/auth.testing.ts';
-import { checkLooks, checkNarrow, HubTest, keptIn, type Opened, skipped } from './hub.testing.ts';
+import { checkLooks, checkNarrow, HubTest, keptIn, type Opened } from './hub.testing.ts';
 
 const settings = {
   // Webhooks go nowhere but to this machine, where nothing listens.
@@ -10,7 +11,7 @@ const settings = {
   SVC_FETCH_PORTS: '443,9',
 };
 
-describe('account, alerts and keys in the hub', { skip: skipped }, () => {
+describe('account, alerts and keys in the hub', { skip: noBrowser }, () => {
   let hub: HubTest;
   let t: Platform;
   let origin = '';

@@ -3,13 +3,14 @@ import { after, before, describe, test } from 'node:test';
 import { wordsOf } from '@svc/words';
 import { en } from '../../../../hub/src/words/en.ts';
 import { ro } from '../../../../hub/src/words/ro.ts';
+import { noBrowser } from '../../testing.browser.ts';
 import { http } from '../../testing.ts';
 import { invited, password } from '../auth/auth.testing.ts';
-import { HubTest, skipped, whole } from './hub.testing.ts';
+import { HubTest, whole } from './hub.testing.ts';
 
 const texts = { en, ro };
 
-describe('how people come to the hub', { skip: skipped }, () => {
+describe('how people come to the hub', { skip: noBrowser }, () => {
   let hub: HubTest;
 
   before(async () => {

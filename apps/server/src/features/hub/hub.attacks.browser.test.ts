@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { until } from '../../testing.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
+import { noBrowser } from '../../testing.browser.ts';
+import { until } from '../../testing.ts';
 import { setSuspended } from '../accounts/accounts.sql.ts';
-import { HubTest, keptIn, skipped, whole } from './hub.testing.ts';
+import { HubTest, keptIn, whole } from './hub.testing.ts';
 
-describe('what goes wrong in the hub, or comes from strangers', { skip: skipped }, () => {
+describe('what goes wrong in the hub, or comes from strangers', { skip: noBrowser }, () => {
   let hub: HubTest;
   let origin = '';
 

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { en } from '../../../../hub/src/words/en.ts';
 import { ro } from '../../../../hub/src/words/ro.ts';
+import { noBrowser } from '../../testing.browser.ts';
 import { http, until } from '../../testing.ts';
 import { password, person } from '../auth/auth.testing.ts';
 import { openDevice } from '../sessions/sessions.testing.ts';
-import { checkLooks, HubTest, keptIn, type Opened, skipped, whole } from './hub.testing.ts';
+import { checkLooks, HubTest, keptIn, type Opened, whole } from './hub.testing.ts';
 
 /** In the page: makes what the browser keeps older by so much. */
 function ageKept(byMs: number): Promise<void> {
@@ -45,7 +46,7 @@ function keepPress(): Promise<void> {
   });
 }
 
-describe('the hub in a browser', { skip: skipped }, () => {
+describe('the hub in a browser', { skip: noBrowser }, () => {
   let hub: HubTest;
   let origin = '';
 

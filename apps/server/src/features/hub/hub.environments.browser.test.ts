@@ -4,15 +4,16 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { noBrowser } from '../../testing.browser.ts';
 import { http, until } from '../../testing.ts';
 import { type Platform, password } from '../auth/auth.testing.ts';
 import { environmentOf, projectOf } from '../environments/environments.testing.ts';
 import { enrolled, TestDaemon } from '../relay/relay.testing.ts';
-import { checkLooks, checkNarrow, HubTest, keptIn, type Opened, skipped } from './hub.testing.ts';
+import { checkLooks, checkNarrow, HubTest, keptIn, type Opened } from './hub.testing.ts';
 
 const canary = 'canary-of-a-secret-8361';
 
-describe('environments in the hub', { skip: skipped }, () => {
+describe('environments in the hub', { skip: noBrowser }, () => {
   let hub: HubTest;
   let t: Platform;
   let origin = '';

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { noBrowser } from '../../testing.browser.ts';
 import { openTest, startGateway, type TestGateway } from '../../testing.ts';
-import { HubTest, skipped } from './hub.testing.ts';
+import { HubTest } from './hub.testing.ts';
 
 /** One address for several gateways, as a proxy gives them: it leads to one at a time. */
 class Front implements AsyncDisposable {
@@ -44,7 +45,7 @@ class Front implements AsyncDisposable {
   }
 }
 
-describe('the hub behind two gateways', { skip: skipped }, () => {
+describe('the hub behind two gateways', { skip: noBrowser }, () => {
   const front = new Front();
   let hub: HubTest;
   let other: TestGateway;

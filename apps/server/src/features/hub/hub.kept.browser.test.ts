@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { noBrowser } from '../../testing.browser.ts';
 import { until } from '../../testing.ts';
 import { password, person } from '../auth/auth.testing.ts';
-import { HubTest, keptIn, type Opened, skipped } from './hub.testing.ts';
+import { HubTest, keptIn, type Opened } from './hub.testing.ts';
 
-describe('what a browser keeps of the hub', { skip: skipped }, () => {
+describe('what a browser keeps of the hub', { skip: noBrowser }, () => {
   let hub: HubTest;
 
   before(async () => {

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page, Request, Route } from 'playwright-core';
 import { testSandboxes } from '../../config.ts';
+import { noBrowser } from '../../testing.browser.ts';
 import { until } from '../../testing.ts';
 import { nodeOfTests } from '../sandboxes/sandboxes.testing.ts';
-import { checkLooks, HubTest, type Opened, skipped, whole } from './hub.testing.ts';
+import { checkLooks, HubTest, type Opened, whole } from './hub.testing.ts';
 
-const skip = skipped || (testSandboxes() === undefined && 'no sandboxes on this machine');
+const skip = noBrowser || (testSandboxes() === undefined && 'no sandboxes on this machine');
 
 describe('sandboxes in the hub', { skip }, () => {
   let hub: HubTest;

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Page, Route } from 'playwright-core';
-import { checkLooks, HubTest, type Opened, skipped } from './hub.testing.ts';
+import { noBrowser } from '../../testing.browser.ts';
+import { checkLooks, HubTest, type Opened } from './hub.testing.ts';
 
 const id = randomUUID();
 /** Pages that show an answer of the API, those of one record among them. */
@@ -42,7 +43,7 @@ const failing = (status: number, code: string, message: string) => (route: Route
     body: JSON.stringify({ error: { message, type: 'api_error', code } }),
   });
 
-describe('the states of a page of the hub', { skip: skipped }, () => {
+describe('the states of a page of the hub', { skip: noBrowser }, () => {
   let hub: HubTest;
 
   before(async () => {

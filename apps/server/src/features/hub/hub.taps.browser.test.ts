@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
+import { noBrowser } from '../../testing.browser.ts';
 import { http, until } from '../../testing.ts';
 import { setOperator } from '../accounts/index.ts';
-import { HubTest, type Opened, skipped, whole } from './hub.testing.ts';
+import { HubTest, type Opened, whole } from './hub.testing.ts';
 
 const places = [
   ['en', 'phone'],
@@ -13,7 +14,7 @@ const places = [
   ['ro', 'screen'],
 ] as const;
 
-describe('what a person does in three taps', { skip: skipped }, () => {
+describe('what a person does in three taps', { skip: noBrowser }, () => {
   let hub: HubTest;
 
   before(async () => {

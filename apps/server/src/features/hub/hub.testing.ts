@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { en } from '../../../../hub/src/words/en.ts';
 import { ro } from '../../../../hub/src/words/ro.ts';
-import { hangMs, http, type HttpAnswer, type TestAccount, until } from '../../testing.ts';
+import { launchBrowser } from '../../testing.browser.ts';
+import { type HttpAnswer, hangMs, http, type TestAccount, until } from '../../testing.ts';
 import { openPlatform, type Platform, password, person } from '../auth/auth.testing.ts';
 
-const chromiumPath = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
-/** Why tests with a browser are skipped; false: there is one. */
-export const skipped = chromiumPath === '' && 'no chromium on this machine';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** A folder for pictures of every page, to look at. */
 const pictures = process.env['SVC_TEST_PICTURES'];
@@ -51,10 +48,7 @@ export class HubTest implements AsyncDisposable {
     given?: Platform,
   ): Promise<HubTest> {
     const t = given ?? (await openPlatform((port) => ({ SVC_BASE_URL: `http://localhost:${port}`, ...settings })));
-    const chrome = await chromium.launch({
-      executablePath: chromiumPath,
-      args: ['--no-sandbox', '--disable-background-networking'],
-    });
+    const chrome = await launchBrowser();
     return new HubTest(t, chrome);
   }
 

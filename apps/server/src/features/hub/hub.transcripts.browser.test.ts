@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { noBrowser } from '../../testing.browser.ts';
 import { until } from '../../testing.ts';
 import type { OwnProviders } from '../transcripts/transcripts.testing.ts';
 import {
@@ -11,7 +12,7 @@ import {
   openMeetingProviders,
   recordMeeting,
 } from './hub.meeting.testing.ts';
-import { checkLooks, HubTest, type Opened, skipped, whole } from './hub.testing.ts';
+import { checkLooks, HubTest, type Opened, whole } from './hub.testing.ts';
 
 /** What the page's audio element does. */
 const soundOf = (tab: Page) =>
@@ -28,7 +29,7 @@ const hears = (tab: Page, fromMs: number) =>
   });
 const file = { name: 'Ședință.wav', mimeType: 'audio/wav', buffer: meetingSound };
 
-describe('transcripts in the hub in a browser', { skip: skipped }, () => {
+describe('transcripts in the hub in a browser', { skip: noBrowser }, () => {
   let hub: HubTest;
   let providers: OwnProviders;
   before(async () => {

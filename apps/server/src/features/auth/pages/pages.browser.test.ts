@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,14 +6,14 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { locales } from '@svc/words';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { launchBrowser, noBrowser } from '../../../testing.browser.ts';
 import { pageAssets } from './assets.ts';
+import { redirectPage } from './notes.ts';
 import { calm, pagesOf } from './pages.testing.ts';
 import { signInPage } from './sign-in.ts';
-import { redirectPage } from './notes.ts';
 import { tokenPage, welcomePage } from './start.ts';
 
-const browser = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 const base = '/auth';
@@ -79,7 +78,7 @@ function faultsOf(): string[] {
   return faults;
 }
 
-describe('pages in a browser', { skip: browser === '' && 'no chromium on this machine' }, () => {
+describe('pages in a browser', { skip: noBrowser }, () => {
   /** What the server answers, by path; what was posted to it. */
   const shown = new Map<string, string>();
   const posted: { url: string; body: URLSearchParams }[] = [];
@@ -112,10 +111,7 @@ describe('pages in a browser', { skip: browser === '' && 'no chromium on this ma
   before(async () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
     origin = `http://localhost:${(server.address() as AddressInfo).port}`;
-    chrome = await chromium.launch({
-      executablePath: browser,
-      args: ['--no-sandbox', '--disable-background-networking'],
-    });
+    chrome = await launchBrowser();
   });
   after(async () => {
     await chrome?.close();
