@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { lastLine, run } from './run.ts';
 
@@ -11,7 +12,12 @@ export interface SystemPackages {
 }
 
 /** One apt at a time on this machine: of two, one fails at the lock of the package lists. */
-const aptTurn = ['-w', '300', '/run/svc-apt.lock'];
+const aptLock = '/run/svc-apt.lock';
+const aptTurn = ['-w', '300', aptLock];
+
+/** Whether a start installs packages on this machine now. */
+export const isInstalling = (): boolean =>
+  existsSync(aptLock) && spawnSync('flock', ['-n', aptLock, 'true'], { stdio: 'ignore' }).status === 1;
 
 /** `allowed` false (`--no-system-packages`) only ever answers the command; so does a machine without apt, or no root. */
 export function createSystemPackages(allowed: boolean, log: (line: string) => void = () => {}): SystemPackages {

@@ -1,19 +1,20 @@
 import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { release } from 'node:os';
+import { isInstalling } from '@svc/sandboxd/system-packages';
 import type { Config } from './config.ts';
 import { NoDatabase } from './database.ts';
-import { mediaCommand, MediaFiles } from './features/media/index.ts';
 import { backups } from './doctor.backups.ts';
 import type { Check } from './doctor.check.ts';
 import { hub, providers, waiting, withDatabase } from './doctor.platform.ts';
 import { relays, terminals } from './doctor.relay.ts';
 import { sandboxes } from './doctor.sandboxes.ts';
-import { readFact } from './kernel/db/facts.ts';
-import { migrationNames } from './kernel/db/applied.ts';
-import { findDataDir } from './postgres/datadir.ts';
+import { MediaFiles, mediaCommand } from './features/media/index.ts';
 import { systemClock } from './kernel/base/clock.ts';
 import type { Log } from './kernel/base/log.ts';
+import { migrationNames } from './kernel/db/applied.ts';
+import { readFact } from './kernel/db/facts.ts';
+import { findDataDir } from './postgres/datadir.ts';
 import { type Diagnosis, type Opened, openDiagnosis } from './resources.ts';
 import { askGateway, findRunningProcesses, localUrl, type RunningProcess } from './running.ts';
 
@@ -80,6 +81,7 @@ async function recordings(config: Config, log: Log): Promise<Check> {
     clock: systemClock,
     log,
   }).ready();
+  if (ffmpeg === null && isInstalling()) return { name, ok: true, found: 'its packages are being installed' };
   if (ffmpeg === null) return { name, ok: false, found: 'no ffmpeg: transcripts cannot read them', fix: mediaCommand };
   const found = `ffmpeg ${ffmpeg}, cage: ${cage}`;
   if (cage === 'bwrap' || process.platform !== 'linux') return { name, ok: true, found };

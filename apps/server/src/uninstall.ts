@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from './config.ts';
 import { CommandError } from './kernel/base/errors.ts';
@@ -42,6 +42,8 @@ export async function uninstall(config: Config, { yes, data }: Wanted): Promise<
   clearNode(config, dataDir);
   if (data) {
     const cluster = clusterElsewhere(dataDir);
+    const link = join(packageRoot, '.svc');
+    if (leadsTo(link, dataDir)) rmSync(link);
     rmSync(dataDir, { recursive: true, force: true });
     if (cluster !== undefined) rmSync(cluster, { recursive: true, force: true });
   }
@@ -86,6 +88,13 @@ function hasUser(): boolean {
     .split('\n')
     .some((line) => line.startsWith(`${user}:`));
 }
+
+/** Whether this is a link to the data dir, which leads nowhere once that is gone. */
+const leadsTo = (link: string, dataDir: string): boolean =>
+  Boolean(lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink()) &&
+  existsSync(link) &&
+  existsSync(dataDir) &&
+  realpathSync(link) === realpathSync(dataDir);
 
 /** The folder of a cluster that is kept apart from its data dir. */
 function clusterElsewhere(dataDir: string): string | undefined {

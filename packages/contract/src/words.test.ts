@@ -58,6 +58,12 @@ describe('what a schema says of a value that it refuses', () => {
       'must be a uuid',
     ]);
     assert.deepEqual(messagesOf(schema, []), ['must be an object']);
+    const forms = z.discriminatedUnion('type', [
+      z.object({ type: z.literal('a') }),
+      z.object({ type: z.literal('b') }),
+    ]);
+    assert.deepEqual(messagesOf(forms, { type: 'c' }), ['must be one of: a, b']);
+    assert.deepEqual(messagesOf(forms, {}), ['must be one of: a, b']);
     assert.deepEqual(messagesOf(z.array(z.string()).min(1), []), ['must have at least 1 entry']);
     assert.ok(messagesOf(newSchedule, { name: 'x' }).every((message) => !foreign.test(message)));
   });

@@ -48,7 +48,9 @@ export function wordsFor(issue: Issue): string | undefined {
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`;
     case 'invalid_union':
-      return 'has none of the documented forms';
+      return 'options' in issue && Array.isArray(issue.options)
+        ? `must be one of: ${list(issue.options)}`
+        : 'has none of the documented forms';
     case 'invalid_key':
       return `has a name that is not allowed: ${nameOf(issue.input)} ${issue.issues[0]?.message ?? 'is none'}`;
     case 'invalid_element':

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { isAllowed } from '@svc/netguard';
 import { BrokenSeal, type Sealed } from '../../../kernel/base/crypto.ts';
+import { ApiError, badRequest } from '../../../kernel/base/errors.ts';
 import { type Db, inTransaction } from '../../../kernel/db/db.ts';
 import { readNow } from '../../../kernel/db/instant.ts';
-import { ApiError, badRequest } from '../../../kernel/base/errors.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
-import { isAllowed } from '@svc/netguard';
 import { OutboundError } from '../../../kernel/outside/outbound.ts';
 import { notify } from '../notifications.notify.ts';
 import type { WebhookFormat } from '../notifications.rules.ts';
@@ -24,8 +24,8 @@ import {
   shortOutageMs,
   signatureHeaders,
   topicOf,
-  webhookRetryAfter,
   type WebhookSecrets,
+  webhookRetryAfter,
 } from './rules.ts';
 import {
   type DisabledReason,
@@ -73,7 +73,9 @@ export async function checkAddress(
     await outbound.check(url, { protocols: protocolsOf(config, url) });
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
-    throw refusedUrl('must be an https: URL on the public internet, or of a host in SVC_FETCH_ALLOW_HOSTS');
+    throw refusedUrl(
+      'must be an https: URL whose name is found and is on the public internet, or of a host in SVC_FETCH_ALLOW_HOSTS',
+    );
   }
 }
 
