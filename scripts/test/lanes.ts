@@ -6,7 +6,7 @@ import { importsOf } from '../rules/source.ts';
 interface Lanes {
   /** One after the other in one process a list, where a file costs nothing to start. */
   inside: string[][];
-  /** Each in a process of its own: tests of whole programs. The longest are the first. */
+  /** Each in a process of its own: tests of whole programs, and in a browser. The longest are the first. */
   outside: string[];
   /** Whether one of them needs the sandbox node of the run, or its images. */
   needsNode: boolean;
@@ -33,8 +33,13 @@ const longest = [
   'overlaps',
   'looking',
   'torture/torture',
+  'hub.account.browser',
+  'hub.browser',
+  'hub.environments.browser',
+  'hub.sandboxes.browser',
+  'hub.states.browser',
 ];
-const weightOf = (file: string): number => (longest.some((name) => file === `e2e/${name}.test.ts`) ? 1 : 0);
+const weightOf = (file: string): number => (longest.some((name) => file.endsWith(`/${name}.test.ts`)) ? 1 : 0);
 
 /** Chooses lanes for test files by where they are and by what they import, directly or not. */
 export function lanesOf(root: string, files: readonly string[]): Lanes {
@@ -53,7 +58,8 @@ export function lanesOf(root: string, files: readonly string[]): Lanes {
     }
     return all;
   };
-  const isOutside = (file: string): boolean => file.startsWith('e2e/') || reach(file).has(ownNode);
+  const isOutside = (file: string): boolean =>
+    file.startsWith('e2e/') || file.endsWith('.browser.test.ts') || reach(file).has(ownNode);
   const inside = files.filter((file) => !isOutside(file));
   // Thirds of about the same length.
   const [features, others] = [true, false].map((wanted) =>
