@@ -4,7 +4,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type HostOp, hostOpNames, type HostOpResult, hostOps } from '@svc/contract';
+import { type HostOp, type HostOpResult, hostOpNames, hostOps } from '@svc/contract';
 import { processStart } from '@svc/process-lock';
 import { createProcessGroups } from './groups.ts';
 import { ops } from './ops/index.ts';
@@ -56,10 +56,12 @@ export function isAlive(pid: number): boolean {
 
 /** Waits until `condition` holds; fails after `ms`. For facts of the system that announce themselves in no way. */
 export async function until(condition: () => boolean | Promise<boolean>, what: string, ms = 60_000): Promise<void> {
-  const deadline = performance.now() + ms;
+  const begun = performance.now();
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    const waitedMs = performance.now() - begun;
+    if (waitedMs > ms) throw new Error(`not within ${ms} ms: ${what}`);
+    // Looks take what is waited for its processor.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(200, Math.max(5, waitedMs / 20))));
   }
 }
 

@@ -167,9 +167,11 @@ export async function processesOf(what: string): Promise<number[]> {
 
 /** Waits for a fact of the system that announces itself in no way. */
 export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + 60_000;
+  const begun = performance.now();
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`did not come: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    const waitedMs = performance.now() - begun;
+    if (waitedMs > 60_000) throw new Error(`did not come: ${what}`);
+    // Looks take what is waited for its processor.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(200, Math.max(10, waitedMs / 20))));
   }
 }
