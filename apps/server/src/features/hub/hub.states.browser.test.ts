@@ -35,6 +35,10 @@ const paths = [
   '/me/usage',
 ];
 
+/** `SVC_TEST_LOOKS=all` for every page in both ways; else each state of a page in one of them. */
+const pathsOf = (way: number): string[] =>
+  process.env['SVC_TEST_LOOKS'] === 'all' ? paths : paths.filter((_, at) => at % 2 === way);
+
 /** Answers of the server, as a browser may get them. */
 const failing = (status: number, code: string, message: string) => (route: Route) =>
   route.fulfill({
@@ -56,16 +60,16 @@ describe('the states of a page of the hub', { skip: noBrowser }, () => {
   const show = (tab: Page, path: string) => tab.goto(`${hub.origin}/hub${path}`, { waitUntil: 'commit' });
   const looks = ({ tab }: Opened, name: string): Promise<void> => checkLooks(tab, `state.${name.replace(id, 'one')}`);
 
-  for (const [locale, size, colorScheme] of [
-    ['en', 'phone', 'dark'],
-    ['ro', 'screen', 'light'],
+  for (const [way, locale, size, colorScheme] of [
+    [0, 'en', 'phone', 'dark'],
+    [1, 'ro', 'screen', 'light'],
   ] as const) {
     test(`loading: grey rows of what comes, on every page (${locale}, ${size})`, async () => {
       await using opened = await hub.person(locale, size, { reducedMotion: 'reduce', colorScheme });
       const { tab, words, check } = opened;
       // It asks, and hears nothing.
       await tab.route(answers, () => {});
-      for (const path of paths) {
+      for (const path of pathsOf(way)) {
         await show(tab, path);
         await tab.locator('.ghost').locator('visible=true').first().waitFor();
         assert.ok(await tab.getByText(words.states.loading).first().isVisible());
@@ -78,7 +82,7 @@ describe('the states of a page of the hub', { skip: noBrowser }, () => {
       await using opened = await hub.person(locale, size, { reducedMotion: 'reduce', colorScheme });
       const { tab, words, check } = opened;
       await tab.route(answers, failing(500, 'internal_error', 'SECRET OF THE SERVER'));
-      for (const path of paths) {
+      for (const path of pathsOf(1 - way)) {
         await show(tab, path);
         const alert = tab.getByRole('alert').first();
         await alert.getByText(words.errors.codes.internal_error).waitFor();
