@@ -8,13 +8,13 @@ import { readProviders } from './features/health/index.ts';
 import { checkBuild } from './features/hub/index.ts';
 import { countHeld } from './features/notifications/index.ts';
 import { findLanesOff } from './features/providers/index.ts';
+import { missingMigrations } from './kernel/db/applied.ts';
 import type { Sql } from './kernel/db/db.ts';
 import { readFact } from './kernel/db/facts.ts';
-import { missingMigrations } from './kernel/db/applied.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { Blobs } from './kernel/outside/blobs.ts';
-import { unconfirmedFact } from './kernel/restored.ts';
 import type { ProvidersPlace } from './kernel/outside/providers.ts';
+import { unconfirmedFact } from './kernel/restored.ts';
 import { findHolder } from './kernel/streams/feed.ts';
 
 /** What a running platform and `svc doctor` have both. */

@@ -16,14 +16,18 @@ export async function sandboxes(config: Config, running: readonly RunningProcess
     const status = await node.node();
     return isOwn ? checksOfUser(status, config.sandboxes) : checksOf(status);
   } catch {
-    const fix =
-      process.platform === 'linux'
-        ? 'start the platform with ./svc up, or the node agent alone with ./svc up --only sandboxd'
-        : 'sandboxes need Linux; run the platform there, or go on without them';
-    return [{ name: 'sandboxes', ok: false, found: 'no node agent answers', fix }];
+    return [{ name: 'sandboxes', ok: false, found: 'no node agent answers', fix: startCommand(config) }];
   } finally {
     node.close();
   }
+}
+
+function startCommand({ sandboxdSocket }: Config): string {
+  if (process.platform !== 'linux') return 'sandboxes need Linux; run the platform there, or go on without them';
+  if (sandboxdSocket === undefined) {
+    return 'start the platform with ./svc up, or the node agent alone with ./svc up --only sandboxd';
+  }
+  return `start the node agent at ${sandboxdSocket} with ./svc up --only sandboxd, or leave SVC_SANDBOXD_SOCKET out`;
 }
 
 function checksOf({ backends, images }: NodeStatus): Check[] {

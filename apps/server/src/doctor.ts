@@ -89,13 +89,21 @@ async function recordings(config: Config, log: Log): Promise<Check> {
   return { name, ok: true, found, fix };
 }
 
+/** Who is given by a start where no user can be made. */
+const nobody = 65_534;
+
 /** Gateway and worker need nothing of root: one that has its rights could not leave them (`root/start.ts`). */
 function users(running: readonly RunningProcess[]): Check[] {
   const name = 'user';
   const serving = running.filter(({ part }) => part !== 'sandboxd');
   if (serving.length === 0 || process.platform !== 'linux') return [];
-  const asRoot = serving.filter(({ pid }) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === 0);
-  if (asRoot.length === 0) return [{ name, ok: true, found: 'gateway and worker are not root' }];
+  const isOf = (uid: number) =>
+    serving.filter(({ pid }) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === uid);
+  const asRoot = isOf(0);
+  if (asRoot.length === 0) {
+    const shared = ' but nobody, whom other programs may be too: a user svc could not be made here';
+    return [{ name, ok: true, found: `gateway and worker are not root${isOf(nobody).length > 0 ? shared : ''}` }];
+  }
   const found = `pid ${asRoot.map(({ pid }) => pid).join(', ')} runs as root`;
   return [{ name, ok: false, found, fix: 'see the first line of its log, or start it as another user' }];
 }
