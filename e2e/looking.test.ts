@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { until } from '../apps/server/src/testing.ts';
 import { enterableByAll, packageRoot } from '../apps/server/src/postgres/datadir.ts';
-import { asked, changes, filesOf, looks, schemaOf } from './looking.ts';
+import { asked, changes, filesOf, looks, schemaOf, ways } from './looking.ts';
 import { freePort, killAll, noSandboxes, type Platform, run, startPlatform, temporaryFolder } from './platform.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -125,7 +125,7 @@ describe('commands without a platform', () => {
   test('one that looks at a data dir that was never used makes none, and says how to start', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');
-    for (const words of looks) await run(words, { ...noSandboxes, SVC_DATA_DIR: dataDir });
+    for (const words of ways) await run(words, { ...noSandboxes, SVC_DATA_DIR: dataDir });
     assert.equal(existsSync(dataDir), false);
     const listed = await run(['keys', 'list', '--email', 'a@b.c'], { ...noSandboxes, SVC_DATA_DIR: dataDir });
     assert.deepEqual([listed.code, /no platform was started with .*\.\/svc up/.test(listed.stderr)], [1, true]);
@@ -138,12 +138,12 @@ describe('commands without a platform', () => {
     const platform = await startPlatform(dataDir, await freePort());
     if (isRoot) assert.ok(lstatSync(join(dataDir, 'postgres')).isSymbolicLink());
     const running = filesOf(dataDir);
-    for (const words of looks) await run(words, { ...noSandboxes, SVC_DATA_DIR: dataDir });
+    for (const words of ways) await run(words, { ...noSandboxes, SVC_DATA_DIR: dataDir });
     assert.deepEqual(filesOf(dataDir), running, 'while it runs');
     await platform.end();
     const ended = filesOf(dataDir);
     const modeBefore = lstatSync(dataDir).mode;
-    for (const words of looks) {
+    for (const words of ways) {
       const { code, stderr } = await run(words, { ...noSandboxes, SVC_DATA_DIR: dataDir });
       if (!['doctor', 'status'].includes(words[0] ?? '')) assert.equal(code, 0, stderr);
     }

@@ -23,6 +23,15 @@ export const looks: readonly (readonly string[])[] = [
   ['wallet', 'show'],
 ];
 
+/** Some of them: one for each way to what they look at. */
+export const ways: readonly (readonly string[])[] = [
+  ['status'],
+  ['migrate', '--check'],
+  ['images', 'list'],
+  ['doctor'],
+  ['keys', 'list'],
+];
+
 /** Commands that change something, each in the database alone; in this order, on a platform of their own. */
 export const changes: readonly (readonly string[])[] = [
   ['accounts', 'create', '--email', 'other@example.test'],
