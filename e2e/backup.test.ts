@@ -25,7 +25,7 @@ after(killAll);
 
 const secret = { SVC_BACKUP_PASSPHRASE: 'correct horse battery staple' };
 /** Instants at which a process is killed: all 50 take ten minutes. */
-const kills = Number(process.env['SVC_TEST_KILLS'] ?? 6);
+const kills = Number(process.env['SVC_TEST_KILLS'] ?? 3);
 const svc = resolve(import.meta.dirname, '../svc');
 
 async function ask(platform: Pick<Platform, 'url' | 'key'>, path: string, body?: unknown) {

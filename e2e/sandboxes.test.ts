@@ -13,7 +13,7 @@ import {
 } from './sandboxes.ts';
 
 /** Sandboxes that are made and destroyed; `SVC_TEST_CYCLES=200` for more. */
-const cycles = Number(process.env['SVC_TEST_CYCLES'] ?? 8);
+const cycles = Number(process.env['SVC_TEST_CYCLES'] ?? 4);
 const leastTtlSeconds = 60;
 
 const plot = `

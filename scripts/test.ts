@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { PassThrough, type Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,8 +14,8 @@ import { lanesOf } from './test/lanes.ts';
 import { startTestNode } from './test-node.ts';
 
 /**
- * The test suite: six lanes, one database server, every `*.test.ts` of the repository or the files given. A few files
- * that failed run once more with nothing beside them. Ends with what was left open, what this machine could not run,
+ * The test suite: two lanes more than there are processors, one database server, every `*.test.ts` of the repository or the
+ * files given. A few files that failed run once more with nothing beside them. Ends with what was left open, what this machine could not run,
  * each failure with its error, and a line that counts.
  */
 const { values: options, positionals: named } = parseArgs({
@@ -93,16 +93,10 @@ interface Work {
   testMs: number;
 }
 
-/** A lane runs its own work, and then what is first in the queue that lanes share. */
-interface Lane {
-  name: string;
-  own: Work | undefined;
-  out: Writable;
-}
-
-async function runLane({ own, out }: Lane): Promise<number> {
+/** Takes what is first in the queue that lanes share, until it is empty; answers the seconds that this took. */
+async function runLane(out: Writable): Promise<number> {
   const begun = performance.now();
-  for (let next = own ?? outside.shift(); next !== undefined; next = outside.shift()) {
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const outcomes = await runFiles(next.files, { root, out, families, limits: { testMs: next.testMs, ...limits } });
     for (const [file, outcome] of outcomes) {
       const { passed, failures, skips, faults } = outcomeOf(total, file);
@@ -147,17 +141,17 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 /** Keeps a report until those before it are out. */
 const keptReport = () => new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
-const inside = lanes.inside.filter((list) => list.length > 0).map((list) => ({ files: list, testMs: insideMs }));
-const outside: Work[] = lanes.outside.map((file) => ({ files: [file], testMs: outsideMs }));
-const all = [
-  ...inside.map((own, at) => ({ name: `inside ${at + 1}`, own })),
-  // Files of whole programs: most of what they do is waiting.
-  ...[1, 2, 3].map((at) => ({ name: `outside ${at}`, own: undefined })),
-].map((lane): Lane & { out: PassThrough } => ({ ...lane, out: keptReport() }));
-const done = all.map(async (lane) => {
-  const seconds = await runLane(lane);
-  lane.out.end();
-  return `${lane.name} ${Math.round(seconds)} s`;
+const queue: Work[] = [
+  ...lanes.inside.filter((list) => list.length > 0).map((list) => ({ files: list, testMs: insideMs })),
+  ...lanes.outside.map((file) => ({ files: [file], testMs: outsideMs })),
+];
+// Much of what a file does is waiting; but with six lanes two slow processors had tests wait for each other until they failed.
+const laneCount = Math.min(6, availableParallelism() + 2);
+const all = Array.from({ length: Math.min(laneCount, queue.length) }, (_, at) => ({ at: at + 1, out: keptReport() }));
+const done = all.map(async ({ at, out }) => {
+  const seconds = await runLane(out);
+  out.end();
+  return `${at} ${Math.round(seconds)} s`;
 });
 for (const { out } of all) for await (const chunk of out) process.stdout.write(chunk);
 const times = await Promise.all(done);

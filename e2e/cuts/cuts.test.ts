@@ -22,7 +22,7 @@ import { Commander, Reader, Writer } from './clients.ts';
 import { cuts, CuttingProxy } from './proxy.ts';
 
 /** `SVC_TEST_CUTS=100000` for more; about 40 a second. */
-const total = Number(process.env['SVC_TEST_CUTS'] ?? 200);
+const total = Number(process.env['SVC_TEST_CUTS'] ?? 80);
 const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
 /** The clients are compared with the database after so many cuts; each time the writers rest. */
 const compareEvery = total > 1_000 ? 100 : 20;

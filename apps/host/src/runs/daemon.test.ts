@@ -156,7 +156,7 @@ test('an outcome that could not be reported is reported by the next daemon', asy
 });
 
 /** `SVC_TEST_KILLS=16` for more. */
-const kills = Number(process.env['SVC_TEST_KILLS'] ?? 4);
+const kills = Number(process.env['SVC_TEST_KILLS'] ?? 2);
 
 test('kill -9 at any instant never leads to two processes of an attempt, though it be offered again', {
   timeout: 60_000 + 30_000 * kills,

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { type Daemon, mainPath, processesOf, skip, startDaemon, until } from '../testing.ts';
 
 const run = promisify(execFile);
-const kills = Number(process.env['SVC_TEST_SANDBOX_KILLS'] ?? 3);
+const kills = Number(process.env['SVC_TEST_SANDBOX_KILLS'] ?? 2);
 
 /** The acknowledged state of a sandbox; `undefined`: an answer did not come. */
 interface Known {

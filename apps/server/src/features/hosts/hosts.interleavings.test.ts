@@ -28,7 +28,7 @@ const scenario = fc.record({
 });
 
 /** `SVC_TEST_INTERLEAVINGS=1000` for as many as were shown. */
-const interleavings = Number(process.env['SVC_TEST_INTERLEAVINGS'] ?? 150);
+const interleavings = Number(process.env['SVC_TEST_INTERLEAVINGS'] ?? 60);
 
 describe('hosts relay under interleavings', () => {
   const { gateway, second, account } = shared(() => openTest({ gateways: 2 }));

@@ -396,7 +396,7 @@ describe('launches of prompts', () => {
           if (isClosed) assert.ok(live.every(({ state }) => state === 'running'));
         }
       }),
-      { numRuns: Number(process.env['SVC_TEST_MODELS'] ?? 25) },
+      { numRuns: Number(process.env['SVC_TEST_MODELS'] ?? 12) },
     );
   });
 });

@@ -164,7 +164,7 @@ describe('prompts as a model', () => {
           }
         }
       }),
-      { numRuns: Number(process.env['SVC_TEST_MODELS'] ?? 15) },
+      { numRuns: Number(process.env['SVC_TEST_MODELS'] ?? 10) },
     );
   });
 });

@@ -8,7 +8,7 @@ import { createAccount, http, startGateway, until } from '../../testing.ts';
 import { openTestPool } from '../../kernel/testing.ts';
 
 /** The suite's share of the 200 that were shown; `SVC_TEST_KILLS=200` runs them all in about two minutes. */
-const kills = Number(process.env['SVC_TEST_KILLS'] ?? 8);
+const kills = Number(process.env['SVC_TEST_KILLS'] ?? 4);
 const lanes = 4;
 const ticker = join(import.meta.dirname, 'tickers/testing.ts');
 

@@ -123,7 +123,7 @@ describe('a session as a model', () => {
           log.map(({ text }, i) => [i + 1, text]),
         );
       }),
-      { numRuns: Number(process.env['SVC_TEST_MODELS'] ?? 15) },
+      { numRuns: Number(process.env['SVC_TEST_MODELS'] ?? 10) },
     );
   });
 });

@@ -37,7 +37,7 @@ const steps = [
 type Step = (typeof steps)[number];
 
 /** `SVC_TEST_MODELS=300` for as many as were shown. */
-const histories = Number(process.env['SVC_TEST_MODELS'] ?? 20);
+const histories = Number(process.env['SVC_TEST_MODELS'] ?? 12);
 const token = 'the token of this model, long enough';
 
 describe('commands of hosts as a model', () => {
