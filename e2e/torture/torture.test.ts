@@ -26,11 +26,25 @@ function nothingIn({ findings, skipped, cases, faults: put }: Outcome): void {
   assert.ok(cases > 0 && put > 0);
 }
 
+/**
+ * Leaves the findings that come again when their case is tried alone: on a busy machine what is done behind the case before
+ * may end late, and is counted to the next one.
+ */
+async function lasting(outcome: Outcome): Promise<Outcome> {
+  const findings: Outcome['findings'] = [];
+  for (const { replay } of outcome.findings) {
+    const [, only, kind, nth] = /--only (\S+) --kind (\S+)(?: --nth (\d+))?/.exec(replay) ?? assert.fail(replay);
+    const again = await faults({ only, kind, ...(nth !== undefined && { nth: Number(nth) }) });
+    findings.push(...again.findings);
+  }
+  return { ...outcome, findings };
+}
+
 describe('torture', () => {
   test('a request that a fault met is answered as documented, its repeat heals, and nothing is half-written', {
     timeout,
   }, async () => {
-    nothingIn(await faults({ lanes: 2, ...(!isWhole && { sample: seed }) }));
+    nothingIn(await lasting(await faults({ lanes: 2, ...(!isWhole && { sample: seed }) })));
   });
 
   for (const only of closely) {
