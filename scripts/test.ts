@@ -15,8 +15,8 @@ import { startTestNode } from './test-node.ts';
 
 /**
  * The test suite: two lanes more than there are processors, one database server, every `*.test.ts` of the repository or the
- * files given. A few files that failed run once more with nothing beside them. Ends with what was left open, what this machine could not run,
- * each failure with its error, and a line that counts.
+ * files given. A few files that failed run once more with nothing beside them. Ends with what was left open, what this
+ * machine could not run, each failure with its error, and a line that counts.
  */
 const { values: options, positionals: named } = parseArgs({
   allowPositionals: true,

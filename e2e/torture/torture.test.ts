@@ -27,14 +27,15 @@ function nothingIn({ findings, skipped, cases, faults: put }: Outcome): void {
 }
 
 /**
- * Leaves the findings that come again when their case is tried alone: on a busy machine what is done behind the case before
- * may end late, and is counted to the next one.
+ * Leaves the findings that come again when their case is tried alone, and prints the others: on a busy machine what is done
+ * behind the case before may end late, and is counted to the next one.
  */
 async function lasting(outcome: Outcome): Promise<Outcome> {
   const findings: Outcome['findings'] = [];
-  for (const { replay } of outcome.findings) {
+  for (const { replay, says } of outcome.findings) {
     const [, only, kind, nth] = /--only (\S+) --kind (\S+)(?: --nth (\d+))?/.exec(replay) ?? assert.fail(replay);
     const again = await faults({ only, kind, ...(nth !== undefined && { nth: Number(nth) }) });
+    if (again.findings.length === 0) console.log(`found beside others, not alone: ${says} (${replay})`);
     findings.push(...again.findings);
   }
   return { ...outcome, findings };

@@ -89,7 +89,7 @@ async function recordings(config: Config, log: Log): Promise<Check> {
   return { name, ok: true, found, fix };
 }
 
-/** Who is given by a start where no user can be made. */
+/** The user of a platform that was started as root where no user `svc` could be made. */
 const nobody = 65_534;
 
 /** Gateway and worker need nothing of root: one that has its rights could not leave them (`root/start.ts`). */
