@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { faults } from './faults.ts';
 import type { Outcome } from './findings.ts';
 import { orders } from './orders.ts';
@@ -30,12 +30,12 @@ function nothingIn({ findings, skipped, cases, faults: put }: Outcome): void {
  * Leaves the findings that come again when their case is tried alone, and prints the others: on a busy machine what is done
  * behind the case before may end late, and is counted to the next one.
  */
-async function lasting(outcome: Outcome): Promise<Outcome> {
+async function lasting(outcome: Outcome, t: TestContext): Promise<Outcome> {
   const findings: Outcome['findings'] = [];
   for (const { replay, says } of outcome.findings) {
     const [, only, kind, nth] = /--only (\S+) --kind (\S+)(?: --nth (\d+))?/.exec(replay) ?? assert.fail(replay);
     const again = await faults({ only, kind, ...(nth !== undefined && { nth: Number(nth) }) });
-    if (again.findings.length === 0) console.log(`found beside others, not alone: ${says} (${replay})`);
+    if (again.findings.length === 0) t.diagnostic(`found beside others, not alone: ${says} (${replay})`);
     findings.push(...again.findings);
   }
   return { ...outcome, findings };
@@ -44,8 +44,8 @@ async function lasting(outcome: Outcome): Promise<Outcome> {
 describe('torture', () => {
   test('a request that a fault met is answered as documented, its repeat heals, and nothing is half-written', {
     timeout,
-  }, async () => {
-    nothingIn(await lasting(await faults({ lanes: 2, ...(!isWhole && { sample: seed }) })));
+  }, async (t) => {
+    nothingIn(await lasting(await faults({ lanes: 2, ...(!isWhole && { sample: seed }) }), t));
   });
 
   for (const only of closely) {
