@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ImageStatus } from '@svc/sandboxd-api';
-import { checksOfUser } from './doctor.sandboxes.ts';
+import { loadConfig } from './config.ts';
+import { checksOfUser, sandboxes } from './doctor.sandboxes.ts';
 
 const image = (state: ImageStatus['state'], template: ImageStatus['template'] = 'svc-base'): ImageStatus => ({
   template,
@@ -47,4 +48,12 @@ test('where neither backend runs doctor says so, sends nobody to fetch an image,
       [true, undefined],
     ],
   );
+});
+
+test('where no node agent answers doctor names the setting that says where it should be', async () => {
+  const socket = '/nowhere/sandboxd.sock';
+  const [check] = await sandboxes(loadConfig({ SVC_SANDBOXD_SOCKET: socket }, {}), []);
+  assert.equal(check?.found, 'no node agent answers');
+  const onLinux = /^start the node agent at \/nowhere\/sandboxd\.sock .*SVC_SANDBOXD_SOCKET/;
+  assert.match(check.fix ?? '', process.platform === 'linux' ? onLinux : /^sandboxes need Linux/);
 });

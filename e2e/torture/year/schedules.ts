@@ -215,9 +215,10 @@ export class Schedules {
   async notified(after: number): Promise<Map<string, Span>> {
     const asked = this.#kept.find(({ asks }) => asks)?.id;
     const noon = this.#kept.find(({ isLate }) => isLate)?.id;
+    const since = new Date(after - 26 * hour).toISOString();
     const rows = await this.#house.sql<(Row & { leases_lost: number })[]>`
       select id, schedule_id, scheduled_for, origin, state, error, created_at, finished_at, leases_lost
-      from scheduler.runs where created_at > ${new Date(after - 26 * hour).toISOString()}`;
+      from scheduler.runs where created_at > ${since} or finished_at > ${since}`;
     const failed = this.#newlyFailed;
     this.#newlyFailed = 0;
     // Its device was gone while the platform was away too: its time was over when somebody looked.

@@ -33,7 +33,7 @@ test('a topic of an ntfy on the same network hears of alerts without TLS once th
     await using plain = await openTest({ settings: { SVC_FETCH_PORTS: `443,${port}` } });
     const refused = await http(plain.gateway.url, webhooks, { key: plain.account.key, body });
     assert.equal(refused.status, 400);
-    assert.match(refused.body.error.message, /SVC_FETCH_ALLOW_HOSTS/);
+    assert.match(refused.body.error.message, /name is found.*SVC_FETCH_ALLOW_HOSTS/);
   } finally {
     server.closeAllConnections();
     server.close();
