@@ -144,6 +144,8 @@ const kept = [
 ];
 /** Lines of Linux users that other tests make on this machine. */
 const usersOfTests = /^svc-.*\n/gm;
+/** Networks of machines that `environments.network.testing.ts` makes: the interface, and the name of its space. */
+const networksOfTests = /^(?:svc\d+n\d+|\/run\/netns(?:\/svc-\d+-\d+)?)$/;
 
 /** State that code inside could want to change; leaves out what other tests on this machine change. */
 function hostState(canary: string) {
@@ -151,13 +153,13 @@ function hostState(canary: string) {
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[4] ?? '')
-    .filter((path) => !path.startsWith(tmpdir()));
+    .filter((path) => !path.startsWith(tmpdir()) && !networksOfTests.test(path));
   return {
     files: [canary, ...kept].map((path) => [path, read(path)]),
     accounts: ['/etc/passwd', '/etc/shadow'].map((path) => [path, read(path)?.replace(usersOfTests, '')]),
     mounts,
     groups: ['', 'memory', 'pids', 'unified'].map((name) => groupsOf(join('/sys/fs/cgroup', name))),
-    interfaces: readdirSync('/sys/class/net'),
+    interfaces: readdirSync('/sys/class/net').filter((name) => !networksOfTests.test(name)),
     // The clock of the wall against one that nobody can set.
     clock: Date.now() - performance.now(),
   };
