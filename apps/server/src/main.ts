@@ -23,7 +23,7 @@ import { rotateMasterKey } from './master-key.ts';
 import { migrateCommand, migratedText, type MigrateOptions } from './migrate.command.ts';
 
 import { status, statusCode } from './status.ts';
-import { type Part, up } from './up.ts';
+import type { Part } from './up.ts';
 
 const program = new Command('svc')
   .description("the platform side of a person's devices")
@@ -90,9 +90,12 @@ program
   )
   .option('--also', 'beside a platform that runs on the same data dir')
   .option('--no-system-packages', 'never install system packages')
-  .action(({ only = 'all', also = false, systemPackages }: { only?: Part; also?: boolean; systemPackages: boolean }) =>
-    up(config(), only, { systemPackages, also, warnings }),
-  );
+  .action(async (options: { only?: Part; also?: boolean; systemPackages: boolean }) => {
+    // The whole platform: the other commands start with half of the modules.
+    const { up } = await import('./up.ts');
+    const { only = 'all', also = false, systemPackages } = options;
+    await up(config(), only, { systemPackages, also, warnings });
+  });
 program
   .command('migrate')
   .summary('bring the database to this version')

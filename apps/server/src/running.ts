@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Given } from './config.ts';
 import { readIfThere } from './postgres/lock.ts';
 import { giveToPlatform } from './root/user.ts';
-import { instanceHeader } from './features/health/index.ts';
+import { instanceHeader } from './kernel/base/version.ts';
 
 const record = z.object({
   part: z.enum(['all', 'gateway', 'worker', 'relay', 'sandboxd']),

@@ -1,4 +1,3 @@
 export { checkProviders, readProviders } from './health.jobs.ts';
 export { providersNow } from './health.providers.ts';
-export { instanceHeader } from './live.ts';
 export { readinessOf } from './health.readiness.ts';

@@ -1,9 +1,6 @@
 import { contract } from '@svc/contract';
 import { Answer, operation, type Operation } from '../../kernel/feature.ts';
-import { version } from '../../kernel/base/version.ts';
-
-/** Names the process that answers: commands on its machine tell by it whose platform they found. */
-export const instanceHeader = 'x-svc-instance';
+import { instanceHeader, version } from '../../kernel/base/version.ts';
 
 /** Liveness: names the features mounted, asks nobody. */
 export const live = (features: () => string[]): Operation =>
