@@ -35,7 +35,7 @@ const mostInteractions = 60;
 /** Answers everything below `{auth_url}`: the provider's routes, and the pages on which people sign in. */
 export class AuthServer {
   readonly #parts: FlowParts;
-  readonly #assets: ReadonlyMap<string, PageAsset>;
+  readonly #assets: ReadonlyMap<string, () => PageAsset>;
 
   constructor(parts: FlowParts) {
     this.#parts = parts;
@@ -81,7 +81,7 @@ export class AuthServer {
   async #route(visit: PageVisit): Promise<void> {
     const { path, method } = visit;
     const asset = this.#assets.get(path);
-    if (asset && visit.isRead) return sendAsset(visit, asset);
+    if (asset && visit.isRead) return sendAsset(visit, asset());
     if (isResource(path.slice(1))) return resource(visit);
     if (path === '/' && visit.isRead) return visit.redirect(`${this.#parts.identity.hubFor(visit)}/`);
     const page = pageOf(path);

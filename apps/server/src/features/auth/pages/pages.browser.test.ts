@@ -87,7 +87,7 @@ describe('pages in a browser', { skip: noBrowser }, () => {
   let options: object = {};
   const answer = async (request: IncomingMessage): Promise<[number, string, Buffer | string]> => {
     const url = request.url ?? '';
-    const asset = assets.get(url.slice(base.length));
+    const asset = assets.get(url.slice(base.length))?.();
     if (asset) return [200, asset.type, asset.body];
     const body = await text(request);
     if (url === '/options') {

@@ -62,7 +62,7 @@ describe('pages of sign-in', () => {
       for (const [, address = ''] of loaded) assert.match(address, /^(?:\/auth\/assets\/|data:image\/svg)/, name);
       assert.doesNotMatch(document, /<style|<script[^>]*>[^<]|javascript:/, name);
     }
-    assert.doesNotMatch(pageAssets().get('/assets/style.css')?.body.toString() ?? '', /url\(|@import/);
+    assert.doesNotMatch(pageAssets().get('/assets/style.css')?.().body.toString() ?? '', /url\(|@import/);
   });
 
   test('every page has a language, a title and one heading, and every field a label', () => {
@@ -132,7 +132,7 @@ describe('pages of sign-in', () => {
   });
 
   test('the script fits into 8 kB, and its tag changes with its bytes', () => {
-    const script = pageAssets().get('/assets/sign-in.js');
+    const script = pageAssets().get('/assets/sign-in.js')?.();
     assert.ok(script && script.body.length <= 8_192, `${script?.body.length} bytes`);
     assert.match(script.etag, /^"[\w-]{22}"$/);
     assert.doesNotMatch(script.body.toString(), /innerHTML|\binterface\b|import /);
