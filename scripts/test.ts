@@ -66,6 +66,7 @@ const missing = installSystemPackages(
   {
     'nats-server': 'nats-server',
     'chromium-headless-shell': 'chromium-headless-shell',
+    chromium: 'chromium',
     ffmpeg: 'ffmpeg',
     pdftotext: 'poppler-utils',
     cmark: 'cmark',

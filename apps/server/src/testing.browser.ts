@@ -1,13 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import { type Browser, chromium } from 'playwright-core';
 
+const pathOf = (...names: string[]): string =>
+  spawnSync('sh', ['-c', names.map((name) => `command -v ${name}`).join(' || ')], { encoding: 'utf8' }).stdout.trim();
+
 /** The build without windows draws in half of the processes and starts in half of the time; the other one does as well. */
-const executablePath = spawnSync('sh', ['-c', 'command -v chromium-headless-shell || command -v chromium'], {
-  encoding: 'utf8',
-}).stdout.trim();
+const executablePath = pathOf('chromium-headless-shell', 'chromium');
+const wholePath = pathOf('chromium');
 
 /** Why tests with a browser are skipped; false: there is one. */
 export const noBrowser = executablePath === '' && 'no chromium on this machine';
+/** Of tests with a browser that shows notifications. */
+export const noWholeBrowser = wholePath === '' && 'no chromium with windows on this machine';
 
 /** It asks nobody by itself, and draws without an imitation of a graphics card. */
 const quiet = [
@@ -22,3 +26,7 @@ const quiet = [
 /** Starts Chromium, for a test to close. `args` are switches beside those of every test. */
 export const launchBrowser = (args: readonly string[] = []): Promise<Browser> =>
   chromium.launch({ executablePath, args: [...quiet, ...args] });
+
+/** Starts the Chromium that shows notifications: the other build takes pushes and shows none. */
+export const launchWholeBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: wholePath, args: [...quiet] });

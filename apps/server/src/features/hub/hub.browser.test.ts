@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { en } from '../../../../hub/src/words/en.ts';
 import { ro } from '../../../../hub/src/words/ro.ts';
-import { noBrowser } from '../../testing.browser.ts';
+import { launchWholeBrowser, noWholeBrowser } from '../../testing.browser.ts';
 import { http, until } from '../../testing.ts';
 import { password, person } from '../auth/auth.testing.ts';
 import { openDevice } from '../sessions/sessions.testing.ts';
@@ -46,12 +46,12 @@ function keepPress(): Promise<void> {
   });
 }
 
-describe('the hub in a browser', { skip: noBrowser }, () => {
+describe('the hub in a browser', { skip: noWholeBrowser }, () => {
   let hub: HubTest;
   let origin = '';
 
   before(async () => {
-    hub = await HubTest.open();
+    hub = await HubTest.open({}, undefined, launchWholeBrowser);
     origin = hub.origin;
   });
   after(() => hub?.[Symbol.asyncDispose]());

@@ -46,9 +46,10 @@ export class HubTest implements AsyncDisposable {
   static async open(
     settings: ReturnType<NonNullable<Parameters<typeof openPlatform>[0]>> = {},
     given?: Platform,
+    launch = launchBrowser,
   ): Promise<HubTest> {
     const t = given ?? (await openPlatform((port) => ({ SVC_BASE_URL: `http://localhost:${port}`, ...settings })));
-    const chrome = await launchBrowser();
+    const chrome = await launch();
     return new HubTest(t, chrome);
   }
 
