@@ -509,7 +509,8 @@ describe('hosts: commands that hosts do by themselves', () => {
     const live = () => gateway.kernel.sql`select 1 from kernel.gateways where lease_until > now()`;
     await turning(async () => (await live()).length === 2 && (await rows()).length > 0);
     // And held for as long as a busy machine may need, which turns no clock meanwhile.
-    await gateway.kernel.sql`update kernel.gateways set lease_until = now() + interval '1 hour' where lease_until > now()`;
+    await gateway.kernel
+      .sql`update kernel.gateways set lease_until = now() + interval '1 hour' where lease_until > now()`;
     await done();
     assert.deepEqual(await told(), []);
     leave.abort();
