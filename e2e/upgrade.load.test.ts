@@ -109,11 +109,13 @@ class Load {
    * closed a connection that was kept without a word. A repeat has the key of the first, so that nothing is done twice.
    */
   async #ask(method: string, path: string, body?: object): Promise<unknown> {
-    const first = this.#made % this.gateways.length;
+    // As they were when it began: one that leaves the list meanwhile would end the search for another.
+    const { gateways } = this;
+    const first = this.#made % gateways.length;
     const key = randomUUID();
     let refused = '';
-    for (let n = 0; n < this.gateways.length; n += 1) {
-      const { url } = this.gateways[(first + n) % this.gateways.length] as Gateway;
+    for (let n = 0; n < gateways.length; n += 1) {
+      const { url } = gateways[(first + n) % gateways.length] as Gateway;
       const headers = {
         authorization: `Bearer ${this.#key}`,
         'content-type': 'application/json',
