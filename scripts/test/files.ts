@@ -49,6 +49,8 @@ interface Limits {
   deafMs: number;
 }
 
+/** A process that loads its modules is not heard meanwhile. */
+const loadMs = 60_000;
 /** A process that names what it left open needs this long for it. */
 const lastWordsMs = 1_500;
 
@@ -113,8 +115,8 @@ async function follow(child: ChildProcess, limits: Limits, files: readonly strin
       child.kill('SIGKILL');
     }, ms);
   };
-  const deaf = (): void => expect(limits.deafMs, `its process did not answer for ${limits.deafMs} ms and was ended`);
-  deaf();
+  const deaf = (ms = limits.deafMs): void => expect(ms, `its process did not answer for ${ms} ms and was ended`);
+  deaf(Math.max(limits.deafMs, loadMs));
   child.on('message', (message: Message) => {
     if (overAt === undefined) deaf();
     if (message.type === 'start')
