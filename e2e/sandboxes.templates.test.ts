@@ -110,19 +110,19 @@ describe('the templates', { skip: withoutSandboxes }, () => {
       });
       await page.goto(url);
       await page
-        .waitForSelector('.noVNC_connected canvas', { timeout: 60_000 })
+        .waitForSelector('.noVNC_connected canvas')
         .catch((error: Error) => assert.fail(`${error.message}\n${page.url()}\n${said.slice(0, 20).join('\n')}`));
       const picture = await painted(page);
       // Keys typed there arrive in the sandbox.
       await page.locator('canvas').click({ position: { x: 640, y: 300 } });
       await page.keyboard.type('echo typed > /workspace/typed\n', { delay: 20 });
-      const typed = await p.exec(box, 'for i in $(seq 100); do [ -s typed ] && break; sleep 0.1; done; cat typed');
+      const typed = await p.exec(box, 'for i in $(seq 900); do [ -s typed ] && break; sleep 0.1; done; cat typed');
       assert.equal(typed.stdout, 'typed\n', picture);
       // A pause ends the connection, and the same preview shows the same desktop afterwards.
       await p.ok('POST', `/v1/sandboxes/${box.id}/pause`);
       assert.equal((await p.ok('POST', `/v1/sandboxes/${box.id}/resume`)).restored, true);
       await page.goto(url);
-      await page.waitForSelector('.noVNC_connected canvas', { timeout: 60_000 });
+      await page.waitForSelector('.noVNC_connected canvas');
       await painted(page);
     } finally {
       await instance?.close();

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { type Browser, chromium } from 'playwright-core';
+import { hangMs } from './testing.ts';
 
 const pathOf = (...names: string[]): string =>
   spawnSync('sh', ['-c', names.map((name) => `command -v ${name}`).join(' || ')], { encoding: 'utf8' }).stdout.trim();
@@ -24,9 +25,21 @@ const quiet = [
 ];
 
 /** Starts Chromium, for a test to close. `args` are switches beside those of every test. */
-export const launchBrowser = (args: readonly string[] = []): Promise<Browser> =>
-  chromium.launch({ executablePath, args: [...quiet, ...args] });
+export const launchBrowser = (args: readonly string[] = []): Promise<Browser> => launch(executablePath, args);
 
 /** Starts the Chromium that shows notifications: the other build takes pushes and shows none. */
-export const launchWholeBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: wholePath, args: [...quiet] });
+export const launchWholeBrowser = (): Promise<Browser> => launch(wholePath, []);
+
+async function launch(path: string, args: readonly string[]): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: path, args: [...quiet, ...args] });
+  const newContext = browser.newContext.bind(browser);
+  const newPage = browser.newPage.bind(browser);
+  // A busy machine is slow, and slow is no failure.
+  const patient = <T extends { setDefaultTimeout(ms: number): void }>(opened: T): T => {
+    opened.setDefaultTimeout(hangMs);
+    return opened;
+  };
+  browser.newContext = (options) => newContext(options).then(patient);
+  browser.newPage = (options) => newPage(options).then(patient);
+  return browser;
+}

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { en } from '../../../../hub/src/words/en.ts';
 import { ro } from '../../../../hub/src/words/ro.ts';
 import { launchBrowser } from '../../testing.browser.ts';
-import { type HttpAnswer, hangMs, http, type TestAccount, until } from '../../testing.ts';
+import { type HttpAnswer, http, type TestAccount, until } from '../../testing.ts';
 import { openPlatform, type Platform, password, person } from '../auth/auth.testing.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -55,12 +55,12 @@ export class HubTest implements AsyncDisposable {
 
   /** A browser in which nobody is signed in. */
   stranger = (locale: Locale = 'en', size: Size = 'phone'): Promise<BrowserContext> =>
-    this.#context({ locale, viewport: sizes[size] });
+    this.#chrome.newContext({ locale, viewport: sizes[size] });
 
   /** A new person who is signed in, with all that their browser asked for and was refused. */
   async person(locale: Locale = 'en', size: Size = 'phone', more: object = {}): Promise<Opened> {
     const { t, origin } = this;
-    const context = await this.#context({ locale, viewport: sizes[size], ...more });
+    const context = await this.#chrome.newContext({ locale, viewport: sizes[size], ...more });
     const account = await person(t, `${origin}/auth`);
     const foreign: string[] = [];
     const refused: string[] = [];
@@ -90,13 +90,6 @@ export class HubTest implements AsyncDisposable {
       check: () => assert.deepEqual([refused, errors, foreign], [[], [], []]),
       [Symbol.asyncDispose]: () => context.close(),
     };
-  }
-
-  async #context(options: BrowserContextOptions): Promise<BrowserContext> {
-    const context = await this.#chrome.newContext(options);
-    // A busy machine is slow, and slow is no failure.
-    context.setDefaultTimeout(hangMs);
-    return context;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
