@@ -151,7 +151,9 @@ describe('a backup of a platform that runs', { concurrency: false }, () => {
     assert.equal(restored.code, 0, restored.stderr);
   });
 
-  test('is made by the platform itself, with those of before dropped, and keys that were revoked since are revoked again', async () => {
+  test('is made by the platform itself, with those of before dropped, and keys that were revoked since are revoked again', {
+    timeout: 900_000,
+  }, async () => {
     await using own = temporaryFolder();
     const place = join(own.path, 'backups');
     mkdirSync(place, { mode: 0o777 });

@@ -82,7 +82,9 @@ describe('the hub behind two gateways', { skip: noBrowser }, () => {
     assert.deepEqual(lists, []);
   });
 
-  test('a new build waits beside an open tab, which goes on, and Reload changes to it', async () => {
+  test('a new build waits beside an open tab, which goes on, and Reload changes to it', {
+    timeout: 900_000,
+  }, async () => {
     front.lead(hub.t.gateway);
     await using opened = await hub.person('en', 'phone');
     const { tab, words } = opened;
