@@ -223,7 +223,8 @@ export class Schedules {
     this.#newlyFailed = 0;
     // Its device was gone while the platform was away too: its time was over when somebody looked.
     const lost = rows.filter(
-      ({ state, leases_lost: leases }) => state === 'timed_out' || (state === 'failed' && leases >= 3),
+      ({ state, finished_at: end, leases_lost: leases }) =>
+        end !== null && Date.parse(end) > after && (state === 'timed_out' || (state === 'failed' && leases >= 3)),
     ).length;
     const approvals = rows.filter(
       (row) => row.schedule_id === asked && !isOverlap(row) && Date.parse(row.created_at) > after,
