@@ -27,16 +27,18 @@ function nothingIn({ findings, skipped, cases, faults: put }: Outcome): void {
 }
 
 /**
- * Leaves the findings that come again when their case is tried alone, and prints the others: on a busy machine what is done
- * behind the case before may end late, and is counted to the next one.
+ * Leaves the findings that come again when their case is tried alone, five times at most, and prints the others: on a busy
+ * machine what is done behind the case before may end late, and is counted to the next one.
  */
 async function lasting(outcome: Outcome, t: TestContext): Promise<Outcome> {
   const findings: Outcome['findings'] = [];
   for (const { replay, says } of outcome.findings) {
     const [, only, kind, nth] = /--only (\S+) --kind (\S+)(?: --nth (\d+))?/.exec(replay) ?? assert.fail(replay);
-    const again = await faults({ only, kind, ...(nth !== undefined && { nth: Number(nth) }) });
-    if (again.findings.length === 0) t.diagnostic(`found beside others, not alone: ${says} (${replay})`);
-    findings.push(...again.findings);
+    const found = async () => (await faults({ only, kind, ...(nth !== undefined && { nth: Number(nth) }) })).findings;
+    let again: Outcome['findings'] = [];
+    for (let tries = 0; tries < 5 && again.length === 0; tries += 1) again = await found();
+    if (again.length === 0) t.diagnostic(`found beside others, not alone: ${says} (${replay})`);
+    findings.push(...again);
   }
   return { ...outcome, findings };
 }
