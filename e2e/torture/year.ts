@@ -231,6 +231,6 @@ class Life {
     const { spent, steps } = this.#house;
     const seconds = Object.entries(spent).map(([name, ms]) => `${name} ${(ms / 1_000).toFixed(1)} s`);
     const { slots, runs, gone } = this.#schedules;
-    return `${steps} steps, ${slots} slots, ${runs} runs (${gone.count} lost), ${this.#monitors.pings} pings, ${this.#prompts.made} prompts, ${this.#meetings.held} meetings, ${this.notifications} notifications, ${this.#outcome.findings.length} findings; ${seconds.join(', ')}`;
+    return `${steps} steps, ${slots} slots, ${runs} runs (${gone.count} lost, ${gone.expired} expired), ${this.#monitors.pings} pings, ${this.#prompts.made} prompts, ${this.#meetings.held} meetings, ${this.notifications} notifications, ${this.#outcome.findings.length} findings; ${seconds.join(', ')}`;
   }
 }

@@ -43,7 +43,7 @@ export class Schedules {
   /** When a device heard that it has a run. */
   readonly #claimedAt = new Map<string, number>();
   #newlyFailed = 0;
-  readonly gone = { count: 0 };
+  readonly gone = { count: 0, expired: 0 };
   #checkedTo = 0;
   slots = 0;
   runs = 0;
@@ -221,10 +221,12 @@ export class Schedules {
       from scheduler.runs where created_at > ${since} or finished_at > ${since}`;
     const failed = this.#newlyFailed;
     this.#newlyFailed = 0;
+    const ended = rows.filter(({ finished_at: end }) => end !== null && Date.parse(end) > after);
+    const expired = ended.filter(({ state }) => state === 'expired').length;
+    this.gone.expired += expired;
     // Its device was gone while the platform was away too: its time was over when somebody looked.
-    const lost = rows.filter(
-      ({ state, finished_at: end, leases_lost: leases }) =>
-        end !== null && Date.parse(end) > after && (state === 'timed_out' || (state === 'failed' && leases >= 3)),
+    const lost = ended.filter(
+      ({ state, leases_lost: leases }) => state === 'timed_out' || (state === 'failed' && leases >= 3),
     ).length;
     const approvals = rows.filter(
       (row) => row.schedule_id === asked && !isOverlap(row) && Date.parse(row.created_at) > after,
@@ -237,7 +239,7 @@ export class Schedules {
     const sure = late.filter((row) => (claimed(row) ?? (row.state === 'expired' ? Infinity : 0)) >= due(row));
     const maybe = late.filter((row) => (claimed(row) ?? Infinity) >= due(row));
     return new Map<string, Span>([
-      ['schedule.failed', [failed, failed + lost]],
+      ['schedule.failed', [failed + expired, failed + expired + lost]],
       ['schedule.approval', [approvals.length, approvals.length]],
       ['schedule.late', [sure.length, maybe.length]],
     ]);

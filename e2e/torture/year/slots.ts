@@ -39,6 +39,12 @@ const edgeMs = 20 * second;
 /** A slot later than this is a misfire. */
 const misfireMs = minute;
 
+/** Slots later than this are given up by `all_within`. An outage is up to 31 hours. */
+const windowMs = 1_440 * minute;
+
+const withinWindow = (late: number): string[] =>
+  Math.abs(late - windowMs) < edgeMs ? ['catch_up', 'none'] : [late < windowMs ? 'catch_up' : 'none'];
+
 /** What may come of a slot. */
 export function outcomesOf({ misfire }: Kept, slot: number, slots: readonly number[], away: readonly Away[]): string[] {
   const near = away.filter(({ from, to }) => slot > from - edgeMs && slot < to + edgeMs);
@@ -51,7 +57,7 @@ export function outcomesOf({ misfire }: Kept, slot: number, slots: readonly numb
   if (Math.abs(late - misfireMs) < edgeMs) return ['slot', 'catch_up', 'none'];
   if (late < misfireMs) return ['slot'];
   if (misfire === 'skip') return ['none'];
-  if (misfire === 'all_within') return Math.abs(late - 1_440 * minute) < edgeMs ? ['catch_up', 'none'] : ['catch_up'];
+  if (misfire === 'all_within') return withinWindow(late);
   const others = slots.filter((one) => one > slot && one > from && one <= to + edgeMs);
   const isSure = others.every((one) => one < to - edgeMs);
   return others.length === 0 ? ['catch_up'] : isSure ? ['none'] : ['none', 'catch_up'];
