@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -18,11 +19,12 @@ export async function startTestNode(
   }
   const flags = ['--dir', testImages, ...(systemPackages ? [] : ['--no-system-packages'])];
   for (const template of ['svc-base', 'office-acte', 'desktop']) {
-    const built = spawnSync(process.execPath, [sandboxd, 'images', 'build', template, ...flags], {
+    const building = spawn(process.execPath, [sandboxd, 'images', 'build', template, ...flags], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
+    const [code] = await once(building, 'exit');
     // A machine that can run sandboxes must: their tests are not left out.
-    if (built.status !== 0) throw new Error(`the image ${template} was not built (see above)`);
+    if (code !== 0) throw new Error(`the image ${template} was not built (see above)`);
   }
   process.env['SVC_TEST_IMAGES'] = testImages;
   const { startNode } = await import('../apps/server/src/features/sandboxes/sandboxes.testing.ts');

@@ -82,22 +82,31 @@ process.env['SVC_TEST_DATA_DIR'] = dataDir;
 const { createTemplate } = await import('../apps/server/src/testing.ts');
 await createTemplate();
 const lanes = lanesOf(root, files);
-const node = lanes.needsNode ? await startTestNode(options['system-packages']) : undefined;
-if (node && 'missing' in node) missing.push(node.missing);
 
 const families = new Set<Family>();
 const total: Outcomes = new Map();
 
 /** Files of one process, and what each of their tests may take. */
 interface Work {
-  files: string[];
-  testMs: number;
+  readonly files: readonly string[];
+  readonly needsNode: boolean;
+  readonly testMs: number;
 }
 
-/** Takes what is first in the queue that lanes share, until it is empty; answers the seconds that this took. */
+/** Takes what is first of the queue that lanes share; waits for the node when nothing is left that can do without it. */
+async function nextWork(): Promise<Work | undefined> {
+  const first = queue.findIndex(({ needsNode }) => !needsNode);
+  const at = isNodeReady ? 0 : first;
+  if (at >= 0) return queue.splice(at, 1)[0];
+  if (queue.length === 0) return undefined;
+  await nodeReady;
+  return queue.shift();
+}
+
+/** Works on the queue until it is empty; answers the seconds that this took. */
 async function runLane(out: Writable): Promise<number> {
   const begun = performance.now();
-  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+  for (let next = await nextWork(); next !== undefined; next = await nextWork()) {
     const outcomes = await runFiles(next.files, { root, out, families, limits: { testMs: next.testMs, ...limits } });
     for (const [file, outcome] of outcomes) {
       const { passed, failures, skips, faults } = outcomeOf(total, file);
@@ -142,10 +151,25 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 /** Keeps a report until those before it are out. */
 const keptReport = () => new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
-const queue: Work[] = [
-  ...lanes.inside.filter((list) => list.length > 0).map((list) => ({ files: list, testMs: insideMs })),
-  ...lanes.outside.map((file) => ({ files: [file], testMs: outsideMs })),
+let queue: Work[] = [
+  ...lanes.inside.map((load) => ({ ...load, testMs: insideMs })),
+  ...lanes.outside.map((load) => ({ ...load, testMs: outsideMs })),
 ];
+let node: Awaited<ReturnType<typeof startTestNode>> | undefined;
+let isNodeReady = false;
+const nodeReady = startNode();
+
+/** Builds images where there are none, which takes minutes, and starts the node; without them its tests fail. */
+async function startNode(): Promise<void> {
+  try {
+    if (queue.some(({ needsNode }) => needsNode)) node = await startTestNode(options['system-packages']);
+    if (node && 'missing' in node) missing.push(node.missing);
+  } catch (error) {
+    outcomeOf(total, '').faults.push((error as Error).message);
+    queue = queue.filter(({ needsNode }) => !needsNode);
+  }
+  isNodeReady = true;
+}
 // Much of what a file does is waiting; but with six lanes two slow processors had tests wait for each other until they failed.
 const laneCount = Math.min(6, availableParallelism() + 2);
 const all = Array.from({ length: Math.min(laneCount, queue.length) }, (_, at) => ({ at: at + 1, out: keptReport() }));

@@ -2,14 +2,19 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importsOf } from '../rules/source.ts';
 
+/** Test files of one process. */
+interface Load {
+  readonly files: readonly string[];
+  /** Whether one of them needs the sandbox node of the run, or its images. */
+  readonly needsNode: boolean;
+}
+
 /** Which files run where. */
 interface Lanes {
   /** One after the other in one process a list, where a file costs nothing to start. */
-  inside: string[][];
+  readonly inside: readonly Load[];
   /** Each in a process of its own: tests of whole programs, and in a browser. The longest are the first. */
-  outside: string[];
-  /** Whether one of them needs the sandbox node of the run, or its images. */
-  needsNode: boolean;
+  readonly outside: readonly Load[];
 }
 
 /** A test that imports one of these needs the node or its images. */
@@ -60,15 +65,21 @@ export function lanesOf(root: string, files: readonly string[]): Lanes {
   };
   const isOutside = (file: string): boolean =>
     file.startsWith('e2e/') || file.endsWith('.browser.test.ts') || reach(file).has(ownNode);
+  const needsNode = (file: string): boolean => [...reach(file)].some((path) => sandboxHelpers.has(path));
   const inside = files.filter((file) => !isOutside(file));
-  // Thirds of about the same length.
-  const [features, others] = [true, false].map((wanted) =>
-    inside.filter((file) => file.startsWith('apps/server/src/features/') === wanted),
-  ) as [string[], string[]];
-  const everySecond = (rest: number): string[] => features.filter((_, at) => at % 2 === rest);
+  const isFeature = (file: string): boolean => file.startsWith('apps/server/src/features/');
+  const loadOf = (list: string[]): Load => ({ files: list, needsNode: list.some(needsNode) });
+  // Lists of about the same length. What waits for the node is not first: its images may have to be built.
+  const own = inside.filter((file) => isFeature(file) && !needsNode(file));
+  const others = inside.filter((file) => !isFeature(file) && !needsNode(file));
+  const everySecond = (rest: number): string[] => own.filter((_, at) => at % 2 === rest);
   return {
-    inside: [everySecond(0), everySecond(1), others],
-    outside: files.filter(isOutside).sort((a, b) => weightOf(b) - weightOf(a) || (a < b ? 1 : -1)),
-    needsNode: files.some((file) => [...reach(file)].some((path) => sandboxHelpers.has(path))),
+    inside: [everySecond(0), everySecond(1), others, inside.filter(needsNode)]
+      .filter(({ length }) => length > 0)
+      .map(loadOf),
+    outside: files
+      .filter(isOutside)
+      .sort((a, b) => weightOf(b) - weightOf(a) || (a < b ? 1 : -1))
+      .map((file) => loadOf([file])),
   };
 }

@@ -136,12 +136,10 @@ describe('the test runner', () => {
     const outside = ['e2e/b.test.ts', 'apps/sandboxd/src/x/c.test.ts'];
     const plain = ['packages/a/src/a.test.ts'];
     const withNode = 'apps/server/src/features/d/d.test.ts';
-    assert.deepEqual(lanesOf(root, [...plain, ...outside]), {
-      inside: [[], [], plain],
-      outside,
-      needsNode: true,
+    const load = (needsNode: boolean, ...files: string[]) => ({ files, needsNode });
+    assert.deepEqual(lanesOf(root, [...plain, ...outside, withNode]), {
+      inside: [load(false, ...plain), load(true, withNode)],
+      outside: [load(false, 'e2e/b.test.ts'), load(true, 'apps/sandboxd/src/x/c.test.ts')],
     });
-    assert.deepEqual(lanesOf(root, [...plain, 'e2e/b.test.ts']).needsNode, false);
-    assert.deepEqual(lanesOf(root, [withNode]), { inside: [[withNode], [], []], outside: [], needsNode: true });
   });
 });
