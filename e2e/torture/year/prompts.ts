@@ -127,7 +127,8 @@ export class Prompts {
     const data = one.isFailing ? { ok: false, error: 'no way' } : { ok: true };
     const ended = await this.#append(session, 1, [{ type: 'turn_end', turn_id: turn, data }]);
     // A conflict: it had been stored before its answer was lost.
-    if (ended !== 'ok' && ended !== 'seq_conflict') throw new Error(`${one.text}: its turn could not be ended: ${ended}`);
+    if (ended !== 'ok' && ended !== 'seq_conflict')
+      throw new Error(`${one.text}: its turn could not be ended: ${ended}`);
     one.state = 'answered';
     this.told[one.isFailing ? 'failed' : 'answered'] += 1;
   }
