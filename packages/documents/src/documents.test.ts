@@ -13,15 +13,14 @@ import {
   SHARE_PAGE_POLICY,
   type SharedDocument,
   sharePageNotFound,
-  toDocx,
   toMarkdown,
-  toPdf,
   toSharePage,
   toSrt,
   toText,
   toVtt,
   type TranscriptDocument,
 } from './index.ts';
+import { toDocx, toPdf } from './files.ts';
 
 const meeting: TranscriptDocument = {
   title: 'Ședința săptămânală: buget și plăți',

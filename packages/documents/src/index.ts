@@ -9,8 +9,6 @@ export type {
 export { toSrt, toVtt } from './cues.ts';
 export { contentDisposition } from './disposition.ts';
 export { toMarkdown } from './markdown.ts';
-export { toDocx } from './docx.ts';
-export { toPdf } from './pdf.ts';
 export { toText } from './plain.ts';
 export { sharePageNotFound, toSharePage } from './share.ts';
 export { SHARE_PAGE_POLICY } from './share.style.ts';

@@ -1,4 +1,4 @@
-import { toDocx, toPdf, toSharePage, toSrt, toVtt, type SharedDocument, type TranscriptDocument } from '@svc/documents';
+import { toSharePage, toSrt, toVtt, type SharedDocument, type TranscriptDocument } from '@svc/documents';
 import { extractInsights, type Insights, readInsights, type Recording } from '@svc/insights';
 import { assemble, type Assembled, cuesOf } from '@svc/speech';
 import type { transcript } from '@svc/contract';
@@ -58,6 +58,8 @@ export async function doWork(work: TranscriptWork): Promise<WorkResults[keyof Wo
   if (work.kind === 'page') return toSharePage(work.document);
   if (work.kind === 'json') return Buffer.from(await toJson(work.transcript, work.words));
   if (work.kind === 'srt' || work.kind === 'vtt') return Buffer.from(await toSubtitles(work.kind, work.subtitled));
+  // Their libraries are half of what a worker would load.
+  const { toDocx, toPdf } = await import('@svc/documents/files');
   return work.kind === 'pdf' ? toPdf(work.document) : toDocx(work.document);
 }
 
