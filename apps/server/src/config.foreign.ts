@@ -1,6 +1,6 @@
 import { lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { CommandError } from './kernel/base/errors.ts';
+import { CommandError } from './kernel/base/command-error.ts';
 
 /** Whether a data dir is that of a platform that became another user (`root/adopt.ts`). */
 export const isAdopted = ({ mode, gid }: Stats): boolean => (mode & 0o1000) !== 0 && gid !== 0;

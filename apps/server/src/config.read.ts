@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseSettings, settingsFileName } from './config.file.ts';
 import { type Config, type Given, loadConfig, loadPlace, unknownSettings } from './config.ts';
-import { CommandError } from './kernel/base/errors.ts';
+import { CommandError } from './kernel/base/command-error.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { readIfThere } from './postgres/lock.ts';
 import { isAdopted, refuseForeign } from './config.foreign.ts';

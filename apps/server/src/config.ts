@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { wordsFor } from '@svc/contract';
+import { wordsFor } from '@svc/contract/words';
 import { z } from 'zod';
 import { backupOf } from './config.backup.ts';
 import { ConfigError } from './config.error.ts';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { settingsFileName } from './config.file.ts';
 import type { Config } from './config.ts';
 import type { Clock } from './kernel/base/clock.ts';
-import { CommandError } from './kernel/base/errors.ts';
+import { CommandError } from './kernel/base/command-error.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';
 import type { Log } from './kernel/base/log.ts';
 import {

@@ -1,27 +1,17 @@
 import { Command, CommanderError, Option } from 'commander';
-import { accountDeletion, manifests } from './features.ts';
 import { ConfigError, type Given, settingRows, unknownSettings } from './config.ts';
 import { readConfig } from './config.read.ts';
 import { addressOfRunning } from './running.ts';
 import { refuseOnCommandLine, secretOfFlag } from './config.secrets.ts';
-import { backupCommand } from './backup/commands.ts';
-import { doctor } from './doctor.ts';
-import { deletionCommands } from './features/accounts/index.ts';
-import { format, oneOf, type Run } from './kernel/commands.ts';
-import { CommandError } from './kernel/base/errors.ts';
+import { format, oneOf } from './kernel/commands.ts';
+import { CommandError } from './kernel/base/command-error.ts';
+import { redact } from './kernel/base/redact.ts';
 import { printable } from './kernel/base/text.ts';
 import { version } from './kernel/base/version.ts';
-import { createLog, redact } from './kernel/base/log.ts';
 import { helpText } from './help.ts';
-import { providersCommand } from './providers.commands.ts';
 import { serviceCommands } from './service.commands.ts';
 import { imagesCommand } from './images.ts';
-import { findDataDir } from './postgres/datadir.ts';
-import { openAdmin } from './resources.ts';
-import { becomePlatform } from './root/user.ts';
-import { rotateMasterKey } from './master-key.ts';
-import { migrateCommand, migratedText, type MigrateOptions } from './migrate.command.ts';
-
+import type { MigrateOptions } from './migrate.command.ts';
 import { status, statusCode } from './status.ts';
 import type { Part } from './up.ts';
 
@@ -61,24 +51,8 @@ function print(result: unknown): void {
   process.stdout.write(`${format(result, json())}\n`);
 }
 
-const run: Run =
-  (work) =>
-  async (...args) => {
-    const settings = config(addressOfRunning);
-    becomePlatform(findDataDir(settings), process.argv.slice(3));
-    const admin = await openAdmin(settings, createLog('error'));
-    try {
-      print(await work(admin.value, ...args));
-    } finally {
-      await admin.close();
-    }
-  };
-
 /** Of a command that the list has no line for: it names it beside another. */
 const hidden = { hidden: true } as const;
-program
-  .command('help [command]', hidden)
-  .action((name?: string) => (program.commands.find((each) => each.name() === name) ?? program).outputHelp());
 program.commandsGroup('Run it:');
 program
   .command('up')
@@ -91,10 +65,11 @@ program
   .option('--also', 'beside a platform that runs on the same data dir')
   .option('--no-system-packages', 'never install system packages')
   .action(async (options: { only?: Part; also?: boolean; systemPackages: boolean }) => {
-    // The whole platform: the other commands start with half of the modules.
-    const { up } = await import('./up.ts');
     const { only = 'all', also = false, systemPackages } = options;
-    await up(config(), only, { systemPackages, also, warnings });
+    // What is wrong with the settings is said before the whole platform is loaded.
+    const given = config();
+    const { up } = await import('./up.ts');
+    await up(given, only, { systemPackages, also, warnings });
   });
 program
   .command('migrate')
@@ -103,6 +78,7 @@ program
   .option('--check', 'say what is missing; exit code 1 when something is')
   .option('--dry-run', 'print the SQL, and run it in a transaction that is rolled back')
   .action(async (options: MigrateOptions) => {
+    const { migrateCommand, migratedText } = await import('./migrate.command.ts');
     const done = await migrateCommand(config(addressOfRunning), options, (what) => process.stderr.write(`${what}\n`));
     if (json()) print(done);
     else process.stdout.write(`${migratedText(done)}\n`);
@@ -134,6 +110,8 @@ program
   .command('doctor')
   .description('what this machine lacks, and what to do')
   .action(async () => {
+    const { doctor } = await import('./doctor.ts');
+    const { createLog } = await import('./kernel/base/log.ts');
     const checks = await doctor(config(addressOfRunning), createLog('silent'));
     print(
       json()
@@ -148,11 +126,10 @@ program
   .description('put a new master key in place of the old')
   .option('--new-key-file <path>', 'file with the new key; default: one is made and put into the data dir')
   .option('--skip-broken', 'leave what cannot be opened as it is, and name it')
-  .action(async ({ newKeyFile, skipBroken }: { newKeyFile?: string; skipBroken?: boolean }) =>
-    print(await rotateMasterKey(config(), newKeyFile, { skipBroken: skipBroken === true })),
-  );
-backupCommand(program, { config: (kept) => config(() => kept ?? {}), print, run });
-providersCommand(program, { config, print, json });
+  .action(async ({ newKeyFile, skipBroken }: { newKeyFile?: string; skipBroken?: boolean }) => {
+    const { rotateMasterKey } = await import('./master-key.ts');
+    print(await rotateMasterKey(config(), newKeyFile, { skipBroken: skipBroken === true }));
+  });
 program.commandsGroup('Machines and sandboxes:');
 elsewhere([
   ['host', 'be a host: host run | exec | list'],
@@ -175,8 +152,6 @@ elsewhere([
   ['logout', 'revoke the key of svc login', hidden],
   ['whoami', 'who is signed in, and what the key may do', hidden],
 ]);
-for (const { commands } of manifests) commands?.(program, run);
-deletionCommands(accountDeletion)(program, run);
 
 /** Commands of the program that runs on any machine, which `./svc` of a clone starts by itself. */
 function elsewhere(
@@ -198,7 +173,6 @@ function shareOptions(command: Command): void {
   command.exitOverride().configureOutput({ outputError: () => {} });
   for (const child of command.commands) shareOptions(child);
 }
-shareOptions(program);
 
 /** Says what went wrong in one line and ends the process, whatever is still open. */
 function fail(thrown: unknown): void {
@@ -219,15 +193,31 @@ function fail(thrown: unknown): void {
 }
 
 try {
-  const words = hoistGlobals(process.argv.slice(2));
+  const { front, rest } = hoistGlobals(process.argv.slice(2));
+  if (!isWhole(rest[0])) await addOthers();
+  shareOptions(program);
+  const words = [...front, ...rest];
   if (words.length === 0) program.outputHelp();
   else await program.parseAsync(words, { from: 'user' });
 } catch (error) {
   fail(error);
 }
 
-/** Moves the program's own options to the front, so that they may stand after the command too. */
-function hoistGlobals(args: string[]): string[] {
+/** Whether the program has all that its first word needs: the other commands take half a second of processor time to load. */
+function isWhole(word: string | undefined): boolean {
+  return word === '--version' || program.commands.some((each) => each.name() === word);
+}
+
+async function addOthers(): Promise<void> {
+  const { addAdminCommands } = await import('./admin.commands.ts');
+  addAdminCommands(program, { config, print, json });
+  program
+    .command('help [command]', hidden)
+    .action((name?: string) => (program.commands.find((each) => each.name() === name) ?? program).outputHelp());
+}
+
+/** The program's own options, which may stand after the command too, and what else there is. */
+function hoistGlobals(args: string[]): { front: string[]; rest: string[] } {
   const flags = new Set(settings.map(({ flag }) => flag));
   const front: string[] = [];
   const rest: string[] = [];
@@ -240,5 +230,5 @@ function hoistGlobals(args: string[]): string[] {
       if (flags.has(arg) && args[i + 1] !== undefined) front.push(args[++i] as string);
     } else rest.push(arg);
   }
-  return [...front, ...rest];
+  return { front, rest };
 }

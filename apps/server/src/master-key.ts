@@ -9,7 +9,7 @@ import { sealedVapid, sealedWebhook } from './features/notifications/index.ts';
 import { sealedRunHeaders } from './features/scheduler/index.ts';
 import { sealedScheduleHeaders } from './features/schedules/index.ts';
 import { byCommand, writeAct } from './kernel/records/audit.ts';
-import { CommandError } from './kernel/base/errors.ts';
+import { CommandError } from './kernel/base/command-error.ts';
 import { BrokenSeal, createKeyring, type Keyring, type Sealed } from './kernel/base/crypto.ts';
 import { type Db, inTransaction, openDatabase, type Sql } from './kernel/db/db.ts';
 import { readFact, readOrCreateFact, writeFact } from './kernel/db/facts.ts';

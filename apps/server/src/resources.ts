@@ -6,7 +6,7 @@ import { type Bus, openPostgresBus } from './kernel/peers/bus.ts';
 import { createAuditRecorder } from './kernel/records/audit.ts';
 import { type Clock, systemClock } from './kernel/base/clock.ts';
 import type { Admin } from './kernel/commands.ts';
-import { CommandError } from './kernel/base/errors.ts';
+import { CommandError } from './kernel/base/command-error.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { Keyring } from './kernel/base/crypto.ts';
 import { masterKeyFile, openKeyring, reasonToEnd } from './master-key.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRunning } from '@svc/process-lock';
 import type { Config } from './config.ts';
-import { CommandError } from './kernel/base/errors.ts';
+import { CommandError } from './kernel/base/command-error.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { findRunning } from './postgres/embedded.ts';
 import { findRunningProcesses } from './running.ts';

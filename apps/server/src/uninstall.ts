@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from './config.ts';
-import { CommandError } from './kernel/base/errors.ts';
+import { CommandError } from './kernel/base/command-error.ts';
 import { clustersDir, findDataDir, packageRoot, systemDataDir } from './postgres/datadir.ts';
 import { sandboxdPlaces, sandboxdProgram } from './sandboxd.ts';
 import { stop } from './stop.ts';

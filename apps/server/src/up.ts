@@ -17,7 +17,7 @@ import { createSetupLink } from './features/auth/index.ts';
 import { createOwner } from './features/keys/index.ts';
 import { reachesAnybody } from './features/notifications/index.ts';
 import { systemClock } from './kernel/base/clock.ts';
-import { CommandError } from './kernel/base/errors.ts';
+import { CommandError } from './kernel/base/command-error.ts';
 import { type Role, wholeRole } from './kernel/feature.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { listenForProbes, type Probes } from './kernel/http/probes.ts';

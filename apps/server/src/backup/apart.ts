@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Config, processEnvironment, settingRows } from '../config.ts';
 import { secretFiles } from '../config.secrets.ts';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 
 /** A command of ours in a process of its own. */
 export interface Apart {

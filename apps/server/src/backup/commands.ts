@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Config, Given } from '../config.ts';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 import type { Run } from '../kernel/commands.ts';
 import { confirmRestore } from './confirm.ts';
 import { endWithStarter, runApart } from './apart.ts';

@@ -2,7 +2,7 @@ import { countHeld, dropHeld, releaseHeld } from '../features/notifications/inde
 import type { Admin } from '../kernel/commands.ts';
 import { inTransaction } from '../kernel/db/db.ts';
 import { readFact } from '../kernel/db/facts.ts';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 import { byCommand, writeAct } from '../kernel/records/audit.ts';
 import { unconfirmedFact } from '../kernel/restored.ts';
 import { deleteFact } from './database.sql.ts';

@@ -5,7 +5,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { takeLock } from '@svc/process-lock';
 import type { Config } from '../config.ts';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 import { findDataDir } from '../postgres/datadir.ts';
 import { becomePlatform } from '../root/user.ts';
 import { type Apart, startApart } from './apart.ts';

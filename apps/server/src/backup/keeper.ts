@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { listOperators } from '../features/accounts/index.ts';
 import { notifyMany } from '../features/notifications/index.ts';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 import { inTransaction } from '../kernel/db/db.ts';
 import { readOrCreateFact } from '../kernel/db/facts.ts';
 import type { Kernel } from '../kernel/kernel.ts';

@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream';
 import type { Config } from '../config.ts';
 import { isSecret } from '../config.secrets.ts';
 import { borrowTarget } from '../database.ts';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 import { version } from '../kernel/base/version.ts';
 import { openDatabase } from '../kernel/db/db.ts';
 import { readOrCreateFact } from '../kernel/db/facts.ts';

@@ -4,7 +4,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 import { formatVersion, type Header, names } from './format.ts';
 import { openSealed, verifyBackup } from './reader.ts';
 import { newSeal, type Seal } from './seal.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { takeLock } from '@svc/process-lock';
 import { settingsFileName } from '../config.file.ts';
 import type { Config, Given } from '../config.ts';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 import { instantOf } from '../kernel/db/instant.ts';
 import { migrationNames } from '../kernel/db/applied.ts';
 import { masterKeyFile } from '../master-key.ts';

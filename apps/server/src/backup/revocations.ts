@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listRevoked, revokeListed } from '../features/keys/index.ts';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 import type { Db } from '../kernel/db/db.ts';
 import type { Store } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { argon2Sync, createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 
 /**
  * How a passphrase became a key: argon2id (RFC 9106, section 4, its second recommendation: 64 MiB, three passes). A file that

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 import { openDataDir, syncFolder } from '../postgres/datadir.ts';
 import { findRunning, removeCluster, stopPostgres } from '../postgres/embedded.ts';
 

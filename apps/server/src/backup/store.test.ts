@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../config.ts';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 import { isOf, newName, openStore, type Store } from './store.ts';
 
 /** The part of `s3rver` that is used here; it has no types of its own. */

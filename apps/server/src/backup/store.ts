@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { isAlive } from '@svc/process-lock';
 import type { Config } from '../config.ts';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 import { syncFolder } from '../postgres/datadir.ts';
 
 /** A backup that is kept somewhere. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 import { paddingOf, readTar, tarEnd, tarHeader } from './tar.ts';
 
 const entries: [string, Buffer][] = [

@@ -1,4 +1,4 @@
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 
 /** An entry of a tar; a name that ends in `/` is a folder. */
 export interface TarEntry {

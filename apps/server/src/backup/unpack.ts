@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
-import { CommandError } from '../kernel/base/errors.ts';
+import { CommandError } from '../kernel/base/command-error.ts';
 import type { Blobs } from '../kernel/outside/blobs.ts';
 import { giveCluster, makeClusterPlace } from '../postgres/embedded.ts';
 import { names, places } from './format.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { CommandError } from './base/errors.ts';
+import { CommandError } from './base/command-error.ts';
 import type { Kernel } from './kernel.ts';
 import { printable, printableJson } from './base/text.ts';
 

@@ -3,7 +3,8 @@ import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import { type Admin, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
-import { ApiError, CommandError } from '../../kernel/base/errors.ts';
+import { CommandError } from '../../kernel/base/command-error.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import { type QuotaName, quotaNames } from '../../config.quotas.ts';
 import { setQuota } from '../../kernel/records/quotas.ts';
 import {

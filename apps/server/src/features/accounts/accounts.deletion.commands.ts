@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { byCommand } from '../../kernel/records/audit.ts';
 import { type Admin, type Commands, emailAddress } from '../../kernel/commands.ts';
-import { CommandError } from '../../kernel/base/errors.ts';
+import { CommandError } from '../../kernel/base/command-error.ts';
 import type { AccountData } from '../../kernel/deletion.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { printable } from '../../kernel/base/text.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { format, integer, span } from '../../kernel/commands.ts';
-import { CommandError } from '../../kernel/base/errors.ts';
+import { CommandError } from '../../kernel/base/command-error.ts';
 import { shared } from '../../testing.shared.ts';
 import { svcOf } from '../../testing.commands.ts';
 import { asOwner, http, openTest } from '../../testing.ts';

@@ -1,5 +1,5 @@
 import { type Admin, type Commands, emailAddress, integer, span } from '../../kernel/commands.ts';
-import { CommandError } from '../../kernel/base/errors.ts';
+import { CommandError } from '../../kernel/base/command-error.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { accountByEmail } from '../accounts/index.ts';
 import { namesOfKeys } from '../keys/index.ts';

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import type { Mail } from '@svc/words';
-import { ApiError, CommandError } from '../../kernel/base/errors.ts';
+import { CommandError } from '../../kernel/base/command-error.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import { type Admin, type Commands, emailAddress, type Run } from '../../kernel/commands.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { byCommand, writeAct } from '../../kernel/records/audit.ts';

@@ -1,6 +1,6 @@
 import { objectOf, objectsOf, textOf, wires, writeFor } from '@svc/inference';
 import { systemClock } from '../../kernel/base/clock.ts';
-import { CommandError } from '../../kernel/base/errors.ts';
+import { CommandError } from '../../kernel/base/command-error.ts';
 import type { ProvidersPlace } from '../../kernel/outside/providers.ts';
 import { createUpstream, type Upstream } from '../../kernel/outside/upstream.ts';
 import { type Lane, type LaneModel, readRegistry } from '../providers/index.ts';

@@ -1,7 +1,7 @@
 import { existsSync, lchownSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { objectOf, objectsOf, type Value } from '@svc/inference';
-import { CommandError } from '../../kernel/base/errors.ts';
+import { CommandError } from '../../kernel/base/command-error.ts';
 import { type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/outside/providers.ts';
 import { createUpstream } from '../../kernel/outside/upstream.ts';
 import { isAdopted } from '../../config.foreign.ts';

@@ -3,7 +3,7 @@ import { readNamedFile } from '../../config.handed.ts';
 import { scopeNames, type ToolLevel, toolLevels } from '@svc/contract';
 import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { type Admin, type Commands, emailAddress, oneOf, span } from '../../kernel/commands.ts';
-import { CommandError } from '../../kernel/base/errors.ts';
+import { CommandError } from '../../kernel/base/command-error.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { accountByEmail, defaultAccount } from '../accounts/index.ts';
 import { changeKey, revokeKey } from './keys.change.ts';

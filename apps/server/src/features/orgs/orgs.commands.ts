@@ -1,6 +1,6 @@
 import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { type Admin, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
-import { CommandError } from '../../kernel/base/errors.ts';
+import { CommandError } from '../../kernel/base/command-error.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { accountByEmail, defaultAccount } from '../accounts/index.ts';
 import { countOwners, insertOrg, lockOrg, type OrgRole, orgRoles, setMember } from './orgs.sql.ts';

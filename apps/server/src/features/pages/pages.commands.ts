@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import type { Admin, Commands } from '../../kernel/commands.ts';
-import { CommandError } from '../../kernel/base/errors.ts';
+import { CommandError } from '../../kernel/base/command-error.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { countQueue, countShared, enqueue, listFailed, mostQueued } from './pages.queue.sql.ts';
 import { dropShared, listVisible, ofOperator } from './pages.sql.ts';

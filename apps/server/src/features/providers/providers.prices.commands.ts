@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { CommandError } from '../../kernel/base/errors.ts';
+import { CommandError } from '../../kernel/base/command-error.ts';
 import { writeWhole } from './providers.files.ts';
 import { PriceList, type PriceFile, parsePrices, pricesPath } from './providers.prices.ts';
 

@@ -1,6 +1,6 @@
 import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { type Admin, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
-import { CommandError } from '../../kernel/base/errors.ts';
+import { CommandError } from '../../kernel/base/command-error.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { accountByEmail } from '../accounts/index.ts';
 import { domainOf, type RuledTool, ruledTools } from './rules.decide.ts';

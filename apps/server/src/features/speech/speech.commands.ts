@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { objectOf, objectsOf, type Value } from '@svc/inference';
 import { systemClock } from '../../kernel/base/clock.ts';
-import { CommandError } from '../../kernel/base/errors.ts';
+import { CommandError } from '../../kernel/base/command-error.ts';
 import { createLog } from '../../kernel/base/log.ts';
 import { type ProvidersPlace, providersPath, readProvidersText } from '../../kernel/outside/providers.ts';
 import { createUpstream } from '../../kernel/outside/upstream.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { type Admin, type Commands, emailAddress, integer } from '../../kernel/commands.ts';
-import { CommandError } from '../../kernel/base/errors.ts';
+import { CommandError } from '../../kernel/base/command-error.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { accountByEmail, defaultAccount } from '../accounts/index.ts';
 import { insertEntry, latestEntries, sumEntries } from './wallet.sql.ts';

@@ -46,11 +46,6 @@ export class ApiError extends Error {
   }
 }
 
-/** A command's failure that its user can mend; the message says how. */
-export class CommandError extends Error {
-  override name = 'CommandError';
-}
-
 const mostFields = 50;
 const longestName = 128;
 

@@ -3,7 +3,8 @@ import { PassThrough } from 'node:stream';
 import { describe, test } from 'node:test';
 import { generateKey } from '../../features/keys/keys.rules.ts';
 import { testClock } from './clock.ts';
-import { createLog, redact } from './log.ts';
+import { createLog } from './log.ts';
+import { redact } from './redact.ts';
 
 /** A log and the lines it wrote. */
 function capture(level = 'trace') {

@@ -2,16 +2,10 @@ import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import { type Clock, systemClock } from './clock.ts';
+import { redact } from './redact.ts';
 import { printableLines } from './text.ts';
 
 export type Log = Logger;
-
-const secret = /\bsvc_[0-9A-Za-z]{38}\b|(?<=\bBearer )[^\s"\\]+|(?<=:\/\/[^\s:/@"]*:)[^\s@/"]+(?=@)/gi;
-
-/** Removes API keys, bearer tokens and passwords in URLs from any text. */
-export function redact(line: string): string {
-  return line.replace(secret, '[redacted]');
-}
 
 /** The same failure again within this time is counted, not written: a database that is away fails eight times a second. */
 const repeatMs = 60_000;

@@ -1,4 +1,4 @@
-import { CommandError } from '../base/errors.ts';
+import { CommandError } from '../base/command-error.ts';
 import { version } from '../base/version.ts';
 import type { Db } from './db.ts';
 import { type Migration, readMigrations, runsOn } from './migration.ts';
