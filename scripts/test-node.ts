@@ -8,9 +8,32 @@ import { join, resolve } from 'node:path';
 const testImages = '/var/cache/svc/images';
 const sandboxd = resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts');
 
+/** Builds those images that are missing. A machine that can run sandboxes must: their tests are not left out. */
+export async function buildImages(templates: readonly string[], systemPackages: boolean): Promise<void> {
+  const flags = ['--dir', testImages, ...(systemPackages ? [] : ['--no-system-packages'])];
+  for (const template of templates) {
+    const building = spawn(process.execPath, [sandboxd, 'images', 'build', template, ...flags], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    hurry(building);
+    const [code] = await once(building, 'exit');
+    if (code !== 0) throw new Error(`the image ${template} was not built (see above)`);
+  }
+}
+
+/** Many tests wait for a build, which yields to whatever else runs unless it is told not to. */
+function hurry({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) setPriority(pid, -5);
+  } catch {
+    // A container may forbid it, to root too.
+  }
+}
+
 /**
- * Builds the images that are missing and starts the sandbox node that the tests share; `SVC_TEST_SANDBOXD` names its
- * socket, `SVC_TEST_IMAGES` the images, `SVC_TEST_GOLDEN` what it has made of them for a warm start. Answers what is missing where the machine cannot run sandboxes.
+ * Builds the first image where it is missing and starts the sandbox node that the tests share; `SVC_TEST_SANDBOXD` names its
+ * socket, `SVC_TEST_IMAGES` the images, `SVC_TEST_GOLDEN` what it has made of them for a warm start. Answers what is missing
+ * where the machine cannot run sandboxes.
  */
 export async function startTestNode(
   systemPackages: boolean,
@@ -18,16 +41,7 @@ export async function startTestNode(
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
     return { missing: 'sandboxes (Linux and root: sudo npm test)' };
   }
-  const flags = ['--dir', testImages, ...(systemPackages ? [] : ['--no-system-packages'])];
-  for (const template of ['svc-base', 'office-acte', 'desktop']) {
-    const building = spawn(process.execPath, [sandboxd, 'images', 'build', template, ...flags], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-    hurry(building);
-    const [code] = await once(building, 'exit');
-    // A machine that can run sandboxes must: their tests are not left out.
-    if (code !== 0) throw new Error(`the image ${template} was not built (see above)`);
-  }
+  await buildImages(['svc-base'], systemPackages);
   process.env['SVC_TEST_IMAGES'] = testImages;
   const { startNode } = await import('../apps/server/src/features/sandboxes/sandboxes.testing.ts');
   const { until } = await import('../apps/server/src/testing.ts');
@@ -37,13 +51,4 @@ export async function startTestNode(
   await until(() => existsSync(golden) && readdirSync(golden).some((name) => !name.endsWith('.new')), 60_000);
   process.env['SVC_TEST_GOLDEN'] = golden;
   return node;
-}
-
-/** Many tests wait for a build, and it yields to whatever else runs. */
-function hurry({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) setPriority(pid, -10);
-  } catch {
-    // A container may forbid it, to root too.
-  }
 }

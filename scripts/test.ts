@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -10,8 +11,8 @@ import { ensurePostgres, stopPostgres } from '../apps/server/src/postgres/embedd
 import { installSystemPackages } from './system-packages.ts';
 import type { Family } from './test/family.ts';
 import { type Outcomes, outcomeOf, runFiles } from './test/files.ts';
-import { lanesOf } from './test/lanes.ts';
-import { startTestNode } from './test-node.ts';
+import { type Load, lanesOf, type Needs, partCount, partOf } from './test/lanes.ts';
+import { buildImages, startTestNode } from './test-node.ts';
 
 /**
  * The test suite: two lanes more than there are processors, one database server, every `*.test.ts` of the repository or the
@@ -87,20 +88,18 @@ const families = new Set<Family>();
 const total: Outcomes = new Map();
 
 /** Files of one process, and what each of their tests may take. */
-interface Work {
-  readonly files: readonly string[];
-  readonly needsNode: boolean;
+interface Work extends Load {
   readonly testMs: number;
 }
 
-/** Takes what is first of the queue that lanes share; waits for the node when nothing is left that can do without it. */
+/** Takes the first of the queue that lanes share whose needs are there; waits where none is. */
 async function nextWork(): Promise<Work | undefined> {
-  const first = queue.findIndex(({ needsNode }) => !needsNode);
-  const at = isNodeReady ? 0 : first;
-  if (at >= 0) return queue.splice(at, 1)[0];
-  if (queue.length === 0) return undefined;
-  await nodeReady;
-  return queue.shift();
+  for (;;) {
+    const at = queue.findIndex(({ needs }) => there.has(needs));
+    if (at >= 0) return queue.splice(at, 1)[0];
+    if (queue.length === 0) return undefined;
+    await once(arrivals, 'arrival');
+  }
 }
 
 /** Works on the queue until it is empty; answers the seconds that this took. */
@@ -151,24 +150,49 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 /** Keeps a report until those before it are out. */
 const keptReport = () => new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
+const part = choosePart();
+const outside = part === 'all' ? lanes.outside : partOf(lanes.outside, part);
 let queue: Work[] = [
   ...lanes.inside.map((load) => ({ ...load, testMs: insideMs })),
-  ...lanes.outside.map((load) => ({ ...load, testMs: outsideMs })),
+  ...outside.map((load) => ({ ...load, testMs: outsideMs })),
 ];
 let node: Awaited<ReturnType<typeof startTestNode>> | undefined;
-let isNodeReady = false;
-const nodeReady = startNode();
+const there = new Set<Needs>(['nothing']);
+const arrivals = new EventEmitter();
+void prepare();
 
-/** Builds images where there are none, which takes minutes, and starts the node; without them its tests fail. */
-async function startNode(): Promise<void> {
+/** Brings what tests need: builds images where there are none, which takes minutes, and starts the node. */
+async function prepare(): Promise<void> {
+  const wanted = new Set(queue.map(({ needs }) => needs));
+  const arrive = (what: Needs): void => {
+    there.add(what);
+    arrivals.emit('arrival');
+  };
   try {
-    if (queue.some(({ needsNode }) => needsNode)) node = await startTestNode(options['system-packages']);
+    if (wanted.has('node') || wanted.has('images')) node = await startTestNode(options['system-packages']);
     if (node && 'missing' in node) missing.push(node.missing);
+    arrive('node');
+    if (node && 'close' in node && wanted.has('images'))
+      await buildImages(['office-acte', 'desktop'], options['system-packages']);
   } catch (error) {
     outcomeOf(total, '').faults.push((error as Error).message);
-    queue = queue.filter(({ needsNode }) => !needsNode);
+    queue = queue.filter(({ needs }) => there.has(needs));
   }
-  isNodeReady = true;
+  arrive('images');
+}
+
+/** Which part of what runs outside: the one that is asked for, of files that were named all, else each in its turn. */
+function choosePart(): number | 'all' {
+  const asked = process.env['SVC_TEST_PART'];
+  if (asked === 'all' || (asked === undefined && named.length > 0)) return 'all';
+  if (asked !== undefined) {
+    const wanted = Number(asked);
+    if (Number.isInteger(wanted) && wanted >= 1 && wanted <= partCount) return wanted;
+    throw new Error(`SVC_TEST_PART is "${asked}": it must be all, or a number from 1 to ${partCount}`);
+  }
+  // By the number of commits: what failed fails again until something was changed.
+  const commits = spawnSync('git', ['rev-list', '--count', 'HEAD'], { cwd: root, encoding: 'utf8' });
+  return commits.status === 0 ? 1 + (Number(commits.stdout) % partCount) : 'all';
 }
 // Much of what a file does is waiting; but with six lanes two slow processors had tests wait for each other until they failed.
 const laneCount = Math.min(6, availableParallelism() + 2);
@@ -194,6 +218,12 @@ const failed = failures.length + faults.length;
 
 console.log(`lanes: ${times.join(', ')}`);
 for (const line of skips) console.log(`not run here: ${line}`);
+if (outside.length < lanes.outside.length) {
+  const left = lanes.outside.length - outside.length;
+  console.log(
+    `not run now: ${left} of ${lanes.outside.length} files of whole programs and browsers; this was part ${part} of ${partCount}, SVC_TEST_PART=all runs them all`,
+  );
+}
 for (const line of missing) console.log(`missing here: ${line}`);
 for (const text of alone) console.log(`passed alone after it had failed beside others: ${text}`);
 for (const text of failures) console.log(`✖ ${text}`);

@@ -2,11 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importsOf } from '../rules/source.ts';
 
+/** What must be there before a test begins: the sandbox node of the run and its image, or the other images too. */
+export type Needs = 'nothing' | 'node' | 'images';
+
 /** Test files of one process. */
-interface Load {
+export interface Load {
   readonly files: readonly string[];
-  /** Whether one of them needs the sandbox node of the run, or its images. */
-  readonly needsNode: boolean;
+  readonly needs: Needs;
 }
 
 /** Which files run where. */
@@ -25,6 +27,13 @@ const sandboxHelpers = new Set([
 ]);
 /** Starts a node agent for each file. */
 const ownNode = 'apps/sandboxd/src/testing.ts';
+
+/** Their sandboxes are of other images than the first. */
+const ofOtherImages = new Set([
+  'apps/sandboxd/src/sandboxes/warm.test.ts',
+  'e2e/sandboxes.skills.test.ts',
+  'e2e/sandboxes.templates.test.ts',
+]);
 
 /** Two minutes and more: begun late, one lane would still run them when the others have ended. */
 const longest = [
@@ -65,10 +74,14 @@ export function lanesOf(root: string, files: readonly string[]): Lanes {
   };
   const isOutside = (file: string): boolean =>
     file.startsWith('e2e/') || file.endsWith('.browser.test.ts') || reach(file).has(ownNode);
-  const needsNode = (file: string): boolean => [...reach(file)].some((path) => sandboxHelpers.has(path));
+  const needsOf = (file: string): Needs => {
+    if (ofOtherImages.has(file)) return 'images';
+    return [...reach(file)].some((path) => sandboxHelpers.has(path)) ? 'node' : 'nothing';
+  };
+  const needsNode = (file: string): boolean => needsOf(file) !== 'nothing';
   const inside = files.filter((file) => !isOutside(file));
   const isFeature = (file: string): boolean => file.startsWith('apps/server/src/features/');
-  const loadOf = (list: string[]): Load => ({ files: list, needsNode: list.some(needsNode) });
+  const loadOf = (list: string[]): Load => ({ files: list, needs: list.some(needsNode) ? 'node' : 'nothing' });
   // Lists of about the same length. What waits for the node is not first: its images may have to be built.
   const own = inside.filter((file) => isFeature(file) && !needsNode(file));
   const others = inside.filter((file) => !isFeature(file) && !needsNode(file));
@@ -80,6 +93,23 @@ export function lanesOf(root: string, files: readonly string[]): Lanes {
     outside: files
       .filter(isOutside)
       .sort((a, b) => weightOf(b) - weightOf(a) || (a < b ? 1 : -1))
-      .map((file) => loadOf([file])),
+      .map((file) => ({ files: [file], needs: needsOf(file) })),
   };
+}
+
+/** Begun by every run: without these nothing else matters. */
+const always = new Set(['e2e/platform.test.ts', 'e2e/sandboxes.test.ts']);
+
+/** Whole programs and browsers are two thirds of an hour and a half: a run that names no files takes one part of them. */
+export const partCount = 3;
+
+/** A part of what runs outside, from 1; the parts take about the same time, and other images are built for the first alone. */
+export function partOf(outside: readonly Load[], part: number): Load[] {
+  let dealt = 0;
+  return outside.filter(({ files: [file = ''], needs }) => {
+    if (always.has(file)) return true;
+    if (needs === 'images') return part === 1;
+    dealt += 1;
+    return dealt % partCount === part % partCount;
+  });
 }

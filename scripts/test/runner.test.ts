@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { lanesOf } from './lanes.ts';
+import { lanesOf, partCount, partOf } from './lanes.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
 const helpers = join(repository, 'apps/server/src/testing.ts');
@@ -136,10 +136,27 @@ describe('the test runner', () => {
     const outside = ['e2e/b.test.ts', 'apps/sandboxd/src/x/c.test.ts'];
     const plain = ['packages/a/src/a.test.ts'];
     const withNode = 'apps/server/src/features/d/d.test.ts';
-    const load = (needsNode: boolean, ...files: string[]) => ({ files, needsNode });
+    const load = (needs: 'nothing' | 'node', ...files: string[]) => ({ files, needs });
     assert.deepEqual(lanesOf(root, [...plain, ...outside, withNode]), {
-      inside: [load(false, ...plain), load(true, withNode)],
-      outside: [load(false, 'e2e/b.test.ts'), load(true, 'apps/sandboxd/src/x/c.test.ts')],
+      inside: [load('nothing', ...plain), load('node', withNode)],
+      outside: [load('nothing', 'e2e/b.test.ts'), load('node', 'apps/sandboxd/src/x/c.test.ts')],
     });
+  });
+
+  test('each file of whole programs is in one part, but for the two that every run begins', () => {
+    const tracked = execFileSync('git', ['ls-files', '*.test.ts'], { cwd: repository, encoding: 'utf8' });
+    const { outside } = lanesOf(repository, tracked.trim().split('\n'));
+    const all = outside.flatMap(({ files }) => files);
+    const parts = Array.from({ length: partCount }, (_, at) => partOf(outside, at + 1).flatMap(({ files }) => files));
+    const timesOf = (file: string): number => parts.filter((part) => part.includes(file)).length;
+    assert.deepEqual(
+      all.filter((file) => timesOf(file) !== 1),
+      all.filter((file) => timesOf(file) === partCount),
+    );
+    assert.deepEqual(all.filter((file) => timesOf(file) === partCount).sort(), [
+      'e2e/platform.test.ts',
+      'e2e/sandboxes.test.ts',
+    ]);
+    for (const part of parts) assert.ok(part.length > all.length / 4, `${part.length} of ${all.length}`);
   });
 });
