@@ -8,15 +8,23 @@ import { join, resolve } from 'node:path';
 const testImages = '/var/cache/svc/images';
 const sandboxd = resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts');
 
+let building: ChildProcess | undefined;
+
+/** Ends a build that is under way, and what it started. */
+export function endBuild(): void {
+  building?.kill('SIGTERM');
+}
+
 /** Builds those images that are missing. A machine that can run sandboxes must: their tests are not left out. */
 export async function buildImages(templates: readonly string[], systemPackages: boolean): Promise<void> {
   const flags = ['--dir', testImages, ...(systemPackages ? [] : ['--no-system-packages'])];
   for (const template of templates) {
-    const building = spawn(process.execPath, [sandboxd, 'images', 'build', template, ...flags], {
+    building = spawn(process.execPath, [sandboxd, 'images', 'build', template, ...flags], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     hurry(building);
     const [code] = await once(building, 'exit');
+    building = undefined;
     if (code !== 0) throw new Error(`the image ${template} was not built (see above)`);
   }
 }
@@ -48,7 +56,12 @@ export async function startTestNode(
   const node = await startNode({ images: testImages, args: ['--log-level', 'warn'] });
   process.env['SVC_TEST_SANDBOXD'] = node.socket;
   const golden = join(node.dir, 'golden');
-  await until(() => existsSync(golden) && readdirSync(golden).some((name) => !name.endsWith('.new')), 60_000);
+  try {
+    await until(() => existsSync(golden) && readdirSync(golden).some((name) => !name.endsWith('.new')));
+  } catch (error) {
+    await node.close();
+    throw error;
+  }
   process.env['SVC_TEST_GOLDEN'] = golden;
   return node;
 }

@@ -12,12 +12,13 @@ import { installSystemPackages } from './system-packages.ts';
 import type { Family } from './test/family.ts';
 import { type Outcomes, outcomeOf, runFiles } from './test/files.ts';
 import { type Load, lanesOf, type Needs, partCount, partOf } from './test/lanes.ts';
-import { buildImages, startTestNode } from './test-node.ts';
+import { buildImages, endBuild, startTestNode } from './test-node.ts';
 
 /**
- * The test suite: two lanes more than there are processors, one database server, every `*.test.ts` of the repository or the
- * files given. A few files that failed run once more with nothing beside them. Ends with what was left open, what this
- * machine could not run, each failure with its error, and a line that counts.
+ * The test suite: two lanes more than there are processors, at most six, and one database server, for the `*.test.ts` whose
+ * names contain one of the words given; without a word, for all but two thirds of whole programs and browsers. A few files
+ * that failed run once more with nothing beside them. Ends with what was left open, what this machine could not run, each
+ * failure with its error, and a line that counts.
  */
 const { values: options, positionals: named } = parseArgs({
   allowPositionals: true,
@@ -33,6 +34,7 @@ const { values: options, positionals: named } = parseArgs({
   },
 });
 const { root } = options;
+const part = choosePart();
 /** How long the run's own node and database may take to end. */
 const ownEndMs = 60_000;
 /** Timeout of a test, unless it says otherwise: longer for whole programs, on a busy machine too. */
@@ -47,6 +49,21 @@ const limits = {
 const mostAgain = 20;
 /** A run that took longer so far repeats nothing: whoever waits for it has a limit, too. */
 const longestBeforeAgainMs = 75 * 60_000;
+
+/** Which part of what runs outside: of files that were named all, else what is asked for, else each part in its turn. */
+function choosePart(): number | 'all' {
+  const asked = process.env['SVC_TEST_PART'];
+  if (named.length > 0 || asked === 'all') return 'all';
+  if (asked !== undefined) {
+    const wanted = Number(asked);
+    if (Number.isInteger(wanted) && wanted >= 1 && wanted <= partCount) return wanted;
+    console.error(`SVC_TEST_PART is "${asked}": it must be all, or a number from 1 to ${partCount}`);
+    process.exit(1);
+  }
+  // By the day of the last commit: what failed fails again, and what mends it that day is tried on it.
+  const at = spawnSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' });
+  return at.status === 0 ? 1 + (Math.floor(Number(at.stdout) / 86_400) % partCount) : 'all';
+}
 
 const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.test.ts'], {
   cwd: root,
@@ -68,6 +85,7 @@ const missing = installSystemPackages(
     'nats-server': 'nats-server',
     'chromium-headless-shell': 'chromium-headless-shell',
     chromium: 'chromium',
+    bwrap: 'bubblewrap',
     ffmpeg: 'ffmpeg',
     pdftotext: 'poppler-utils',
     cmark: 'cmark',
@@ -141,6 +159,7 @@ async function runAgain(): Promise<string[]> {
 }
 
 async function end(): Promise<void> {
+  endBuild();
   for (const family of families) family.killWhole();
   if (node && 'close' in node) await node.close();
   await stopPostgres(postgres);
@@ -150,7 +169,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 /** Keeps a report until those before it are out. */
 const keptReport = () => new PassThrough({ highWaterMark: 64 * 1024 * 1024 });
-const part = choosePart();
 const outside = part === 'all' ? lanes.outside : partOf(lanes.outside, part);
 let queue: Work[] = [
   ...lanes.inside.map((load) => ({ ...load, testMs: insideMs })),
@@ -176,24 +194,13 @@ async function prepare(): Promise<void> {
       await buildImages(['office-acte', 'desktop'], options['system-packages']);
   } catch (error) {
     outcomeOf(total, '').faults.push((error as Error).message);
+    const lost = queue.filter(({ needs }) => !there.has(needs)).flatMap(({ files: list }) => list);
+    for (const file of lost) outcomeOf(total, file).faults.push(`${file}: was not begun`);
     queue = queue.filter(({ needs }) => there.has(needs));
   }
   arrive('images');
 }
 
-/** Which part of what runs outside: the one that is asked for, of files that were named all, else each in its turn. */
-function choosePart(): number | 'all' {
-  const asked = process.env['SVC_TEST_PART'];
-  if (asked === 'all' || (asked === undefined && named.length > 0)) return 'all';
-  if (asked !== undefined) {
-    const wanted = Number(asked);
-    if (Number.isInteger(wanted) && wanted >= 1 && wanted <= partCount) return wanted;
-    throw new Error(`SVC_TEST_PART is "${asked}": it must be all, or a number from 1 to ${partCount}`);
-  }
-  // By the number of commits: what failed fails again until something was changed.
-  const commits = spawnSync('git', ['rev-list', '--count', 'HEAD'], { cwd: root, encoding: 'utf8' });
-  return commits.status === 0 ? 1 + (Number(commits.stdout) % partCount) : 'all';
-}
 // Much of what a file does is waiting; but with six lanes two slow processors had tests wait for each other until they failed.
 const laneCount = Math.min(6, availableParallelism() + 2);
 const all = Array.from({ length: Math.min(laneCount, queue.length) }, (_, at) => ({ at: at + 1, out: keptReport() }));

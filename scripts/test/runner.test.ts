@@ -26,7 +26,7 @@ function plant(t: TestContext, files: Readonly<Record<string, string>>): string 
 async function runSuite(root: string, ...more: string[]): Promise<{ code: number; lines: string[] }> {
   const limits = ['--test-ms=1000', '--end-ms=1500', '--deaf-ms=5000', '--no-system-packages'];
   const words = [join(repository, 'scripts/test.ts'), `--root=${root}`, ...limits, ...more];
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const { NODE_TEST_CONTEXT: _, SVC_TEST_PART: __, ...env } = process.env;
   return await new Promise((done) => {
     execFile(process.execPath, words, { env }, (error, stdout, stderr) => {
       const code = error === null ? 0 : Number(error.code);
@@ -146,6 +146,10 @@ describe('the test runner', () => {
   test('each file of whole programs is in one part, but for the two that every run begins', () => {
     const tracked = execFileSync('git', ['ls-files', '*.test.ts'], { cwd: repository, encoding: 'utf8' });
     const { outside } = lanesOf(repository, tracked.trim().split('\n'));
+    for (const { files, needs } of outside) {
+      const text = readFileSync(join(repository, files[0] ?? ''), 'utf8');
+      assert.equal(needs === 'images', /template: '(?:office-acte|desktop)'/.test(text), files.join());
+    }
     const all = outside.flatMap(({ files }) => files);
     const parts = Array.from({ length: partCount }, (_, at) => partOf(outside, at + 1).flatMap(({ files }) => files));
     const timesOf = (file: string): number => parts.filter((part) => part.includes(file)).length;

@@ -254,6 +254,10 @@ export class Schedules {
     const failed = await this.#house.sql<{ id: string; error: string | null; leases_lost: number; attempt: number }[]>`
       select id, error, leases_lost, attempt from scheduler.runs
       where state = 'failed' and id <> all(${[...this.#failed]}::uuid[])`;
+    const early = await this.#house.sql<{ id: string; name: string }[]>`
+      select id, name from scheduler.runs
+      where state = 'expired' and finished_at < greatest(created_at, not_before) + interval '24 hours'`;
+    if (early.length > 0) return [`runs expired before their day was over: ${JSON.stringify(early.slice(0, 3))}`];
     const unheard = failed.filter(({ leases_lost: leases }) => leases < 3);
     if (unheard.length > 0) return [`runs failed that nobody reported: ${JSON.stringify(unheard.slice(0, 3))}`];
     return wrong.map(({ id, state }) => `the run ${id} is ${state}, and was reported otherwise`);

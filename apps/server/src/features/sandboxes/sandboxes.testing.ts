@@ -141,7 +141,7 @@ export async function startNode(options: {
       () => true,
       () => false,
     );
-  }, 60_000);
+  });
   return {
     socket,
     dir,
