@@ -182,12 +182,18 @@ describe(`clients whose network is cut ${total} times, over two gateways, seed $
     }
     const outcomes = await commander.outcomes();
     await Promise.all(writers.map((writer) => writer.stop()));
-    await compare();
+    const acknowledged = writers.flatMap(({ kept }) => [...kept.keys()]);
+    // The feed ends before the oldest open transaction, which a ticker may hold: then nobody has the last changes yet.
+    await until(async () => {
+      await compare();
+      return made.length >= acknowledged.length;
+    }).catch(() => {
+      // The comparison below says what is wrong.
+    });
     const started = readFileSync(starts, 'utf8').split('\n').filter(Boolean);
     assert.equal(new Set(started).size, started.length, 'a command was started twice');
     for (const [name, state] of outcomes)
       assert.ok(state !== 'done' || started.includes(name), `${name} was not started`);
-    const acknowledged = writers.flatMap(({ kept }) => [...kept.keys()]);
     assert.deepEqual(made.sort(), acknowledged.sort());
     const connections = readers.reduce((sum, reader) => sum + reader.connections, 0);
     t.diagnostic(

@@ -101,7 +101,7 @@ export function lanesOf(root: string, files: readonly string[]): Lanes {
 const always = new Set(['e2e/platform.test.ts', 'e2e/sandboxes.test.ts']);
 
 /** Whole programs and browsers are two thirds of an hour and a half: a run that names no files takes one part of them. */
-export const partCount = 3;
+export const partCount = 4;
 
 /** A part of what runs outside, from 1; the parts take about the same time, and other images are built for the first alone. */
 export function partOf(outside: readonly Load[], part: number): Load[] {

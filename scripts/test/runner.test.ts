@@ -161,6 +161,6 @@ describe('the test runner', () => {
       'e2e/platform.test.ts',
       'e2e/sandboxes.test.ts',
     ]);
-    for (const part of parts) assert.ok(part.length > all.length / 4, `${part.length} of ${all.length}`);
+    for (const part of parts) assert.ok(part.length > all.length / 5, `${part.length} of ${all.length}`);
   });
 });

@@ -127,7 +127,7 @@ export const faultsOfTheKernel: readonly PastFault[] = [
   {
     name: 'bearer-in-the-log',
     was: 'a bearer token stood in the log',
-    file: 'apps/server/src/kernel/base/log.ts',
+    file: 'apps/server/src/kernel/base/redact.ts',
     find: '|(?<=\\bBearer )[^\\s"\\\\]+',
     replace: '',
     test: 'apps/server/src/kernel/base/log.test.ts',
@@ -136,7 +136,7 @@ export const faultsOfTheKernel: readonly PastFault[] = [
   {
     name: 'password-in-the-log',
     was: 'the password of a URL stood in the log',
-    file: 'apps/server/src/kernel/base/log.ts',
+    file: 'apps/server/src/kernel/base/redact.ts',
     find: '|(?<=:\\/\\/[^\\s:/@"]*:)[^\\s@/"]+(?=@)',
     replace: '',
     test: 'apps/server/src/kernel/base/log.test.ts',
