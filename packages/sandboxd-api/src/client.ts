@@ -42,6 +42,15 @@ export class NodeFailure extends Error {
     this.code = code;
     this.retryAfterS = retryAfterS;
   }
+
+  /** It was there, and did not answer in time. */
+  get isLate(): boolean {
+    return this.cause instanceof NotInTime;
+  }
+}
+
+class NotInTime extends Error {
+  override message = 'no answer in time';
 }
 
 interface Call {
@@ -146,7 +155,7 @@ export class NodeClient {
 
   async #upgrade(path: string): Promise<Duplex> {
     const request = this.#request(path, { headers: { connection: 'upgrade', upgrade: 'tcp' }, agent: false });
-    request.setTimeout(connectMs, () => request.destroy(new Error('no answer in time')));
+    request.setTimeout(connectMs, () => request.destroy(new NotInTime()));
     request.end();
     const refused = once(request, 'response').then(async ([response]: unknown[]) => {
       throw await failureOf(response as IncomingMessage);
@@ -191,7 +200,7 @@ export class NodeClient {
     });
     const answered = once(request, 'response') as Promise<[IncomingMessage]>;
     answered.catch(() => {});
-    request.setTimeout(call.silenceMs ?? silenceMs, () => request.destroy(new Error('no answer in time')));
+    request.setTimeout(call.silenceMs ?? silenceMs, () => request.destroy(new NotInTime()));
     let sendFailure: unknown;
     if (call.body) {
       // The caller must hear the source's error, not that of the broken connection that follows.

@@ -23,6 +23,9 @@ const askAgainMs = 200;
 /** A node that ended is started again within a second or two. */
 const restartingMs = 8_000;
 
+/** A node that is connected to and does not answer in time is slow, as its machine is; after so long it is taken for gone. */
+const patienceMs = 15_000;
+
 /** The client of the node at an address, as `sandboxes.nodes` has them. */
 export const openNode = (address: string): NodeClient => new NodeClient(address.slice(schemePrefix.length));
 
@@ -122,7 +125,7 @@ export class Nodes {
         this.#firstMiss.delete(id);
         continue;
       }
-      this.#known.delete(id);
+      if (this.#known.has(id)) continue;
       const { ms, seenAt } = await noteMissing(sql, clock, id);
       missing.push({ id, missingMs: Math.min(this.#missedFor(id), ms), seenAt });
     }
@@ -246,11 +249,13 @@ export class Nodes {
       if (unseen !== undefined && !this.#unseen.has(node.id)) this.#unseen.set(node.id, unseen);
       return node;
     } catch (error) {
-      if (known) this.#known.delete(known.id);
+      if (known && !(isLate(error) && this.#missedFor(known.id) < patienceMs)) this.#known.delete(known.id);
       throw error;
     }
   }
 }
+
+const isLate = (error: unknown): boolean => error instanceof NodeFailure && error.isLate;
 
 /** `sandbox_capacity` with `Retry-After`. */
 export const noCapacity = (message: string, retryAfterS = 10): ApiError =>
