@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import { en } from '../../../../hub/src/words/en.ts';
 import { ro } from '../../../../hub/src/words/ro.ts';
 import { launchBrowser } from '../../testing.browser.ts';
@@ -74,12 +74,14 @@ export class HubTest implements AsyncDisposable {
     const tab = await context.newPage();
     const errors: string[] = [];
     tab.on('pageerror', (error) => errors.push(error.message));
-    await tab.goto(`${origin}/hub/`);
-    await tab.locator('input[type=email]').fill(account.email);
-    await tab.locator('input[type=password]').fill(password);
-    await tab.locator('button.primary').first().click();
     const words = texts[locale];
-    await tab.getByRole('heading', { name: words.now.title, exact: true }).waitFor();
+    await explained(tab, errors, async () => {
+      await tab.goto(`${origin}/hub/`);
+      await tab.locator('input[type=email]').fill(account.email);
+      await tab.locator('input[type=password]').fill(password);
+      await tab.locator('button.primary').first().click();
+      await tab.getByRole('heading', { name: words.now.title, exact: true }).waitFor();
+    });
     return {
       context,
       tab,
@@ -156,3 +158,26 @@ export const keptIn = (tab: Page): Promise<string> =>
     }
     return JSON.stringify(kept);
   })()`);
+
+/** Does something in a page; a failure tells what the page asked for and did not get, and what it shows. */
+async function explained(tab: Page, errors: readonly string[], work: () => Promise<void>): Promise<void> {
+  const open = new Set<string>();
+  const done = (request: Request): void => void open.delete(request.url());
+  tab.on('request', (request) => void open.add(request.url()));
+  tab.on('requestfinished', done);
+  tab.on('requestfailed', (request) => {
+    done(request);
+    open.add(`${request.url()}: ${request.failure()?.errorText}`);
+  });
+  try {
+    await work();
+  } catch (error) {
+    const seen = await tab.evaluate('document.body.innerText.slice(0, 500)').catch(String);
+    throw new Error(
+      `at ${tab.url()}, unanswered ${[...open].join(', ')}; errors ${errors.join(', ')}; seen: ${String(seen)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
