@@ -23,7 +23,7 @@ const askAgainMs = 200;
 /** A node that ended is started again within a second or two. */
 const restartingMs = 8_000;
 
-/** A node that is connected to and does not answer in time is slow, as its machine is; after so long it is taken for gone. */
+/** A node that takes a connection and does not answer in time is slow, as its machine is. After this it is taken for gone. */
 const patienceMs = 15_000;
 
 /** The client of the node at an address, as `sandboxes.nodes` has them. */
@@ -121,11 +121,8 @@ export class Nodes {
     for (const { id, address } of await listNodes(sql)) {
       if (this.#known.get(id)?.client.socketPath === address.slice(schemePrefix.length) && address === own) continue;
       const answered = await this.#ask(address).catch(() => undefined);
-      if (answered?.id === id) {
-        this.#firstMiss.delete(id);
-        continue;
-      }
-      if (this.#known.has(id)) continue;
+      // One that is late is known on.
+      if (answered?.id === id || this.#known.has(id)) continue;
       const { ms, seenAt } = await noteMissing(sql, clock, id);
       missing.push({ id, missingMs: Math.min(this.#missedFor(id), ms), seenAt });
     }
@@ -245,6 +242,7 @@ export class Nodes {
       const node = { id: status.id, client, owner: this.#owner, status };
       if (known && known.id !== node.id) this.#known.delete(known.id);
       this.#known.set(node.id, node);
+      this.#firstMiss.delete(node.id);
       const unseen = await saveNode(sql, clock, node.id, address);
       if (unseen !== undefined && !this.#unseen.has(node.id)) this.#unseen.set(node.id, unseen);
       return node;
