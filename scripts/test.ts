@@ -16,7 +16,7 @@ import { buildImages, endBuild, startTestNode } from './test-node.ts';
 
 /**
  * The test suite: two lanes more than there are processors, at most six, and one database server, for the `*.test.ts` whose
- * names contain one of the words given; without a word, for all but three quarters of whole programs and browsers. A few files
+ * names contain one of the words given. Without a word it takes all, but of whole programs and browsers one part. A few files
  * that failed run once more with nothing beside them. Ends with what was left open, what this machine could not run, each
  * failure with its error, and a line that counts.
  */

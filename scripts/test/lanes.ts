@@ -100,7 +100,7 @@ export function lanesOf(root: string, files: readonly string[]): Lanes {
 /** Begun by every run: without these nothing else matters. */
 const always = new Set(['e2e/platform.test.ts', 'e2e/sandboxes.test.ts']);
 
-/** Whole programs and browsers are two thirds of an hour and a half: a run that names no files takes one part of them. */
+/** Tests of whole programs and browsers take about an hour: a run that names no files takes one part of them. */
 export const partCount = 4;
 
 /** A part of what runs outside, from 1; the parts take about the same time, and other images are built for the first alone. */
