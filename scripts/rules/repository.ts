@@ -30,17 +30,23 @@ export const machines: Stateful[] = manifests.flatMap(({ machines: own = [] }) =
   own.map(({ table, states }) => ({ table, states: states.names })),
 );
 
+/** Files of the work tree that git does not ignore, those that it does not know yet included. */
+const filesOf = (...patterns: string[]): string[] =>
+  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+    .split('\n')
+    .filter(Boolean);
+
 /** Files that package.json files name. */
 export const entries: ReadonlySet<string> = new Set(
-  execFileSync('git', ['ls-files', 'apps/*/package.json'], { cwd: root, encoding: 'utf8' })
-    .split('\n')
-    .filter(Boolean)
-    .flatMap((path) => {
-      const { exports = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as {
-        exports?: Record<string, string>;
-      };
-      return Object.values(exports).map((entry) => join(dirname(path), entry));
-    }),
+  filesOf('apps/*/package.json').flatMap((path) => {
+    const { exports = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as {
+      exports?: Record<string, string>;
+    };
+    return Object.values(exports).map((entry) => join(dirname(path), entry));
+  }),
 );
 
 /** The repository's sources, those that git does not know yet included. */
@@ -56,11 +62,9 @@ export function readSources(): Source[] {
     'apps/server/migrations/*.sql',
     'apps/server/src/features/**/*.md',
   ];
-  const options = ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns];
-  const files = execFileSync('git', options, { cwd: root, encoding: 'utf8' }).split('\n');
-  return files.flatMap((path) => {
+  return filesOf(...patterns).flatMap((path) => {
     try {
-      return path === '' ? [] : [{ path, text: readFileSync(join(root, path), 'utf8') }];
+      return [{ path, text: readFileSync(join(root, path), 'utf8') }];
     } catch {
       // Deleted and not committed yet.
       return [];
