@@ -41,8 +41,10 @@ export const textInvariants: readonly Invariant[] = [
   },
   {
     says: 'an upload stands where its pieces end, and is complete there',
+    // What was deleted, or was a transcript's that is deleted, expires at that instant, and has no pieces any more.
     sql: `select u.id, u.at, u.length from uploads.uploads u where u.transcript_id is null
-        and (u.expires_at is null or u.expires_at > coalesce(u.completed_at, u.created_at) + interval '1 minute')
+        and (u.expires_at is null or u.expires_at > u.created_at + interval '1 minute')
+        and (u.completed_at is null or u.expires_at = u.completed_at + interval '24 hours')
       group by u.id having u.at > u.length or (u.completed_at is not null) <> (u.at = u.length)
         or u.at <> coalesce((select sum(p.bytes) from uploads.parts p where p.upload_id = u.id), 0)`,
   },

@@ -15,8 +15,8 @@ const day = 24 * hour;
 const week = 7 * day;
 /** Monday. Winter time ends and begins again in every zone of the household before a year is over. */
 const start = Date.parse('2026-11-02T00:00:10Z');
-/** By then what is kept for 30 days has been for its time. */
-const steadyAfter = 6 * week;
+/** By then all that is kept for a time has been for its time; the longest are 100 days of a monitor's changes. */
+const steadyAfter = 15 * week;
 
 /** How long a household lives, and by which dice. */
 export interface YearOptions {

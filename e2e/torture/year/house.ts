@@ -103,10 +103,14 @@ export class House implements AsyncDisposable {
     const { target } = this.#database;
     if (this.#gateways[at] || !('embedded' in target)) return;
     const through = { ...target, embedded: { ...target.embedded, socketDir: this.proxy.socketDir } };
-    this.#gateways[at] = await startGateway(
+    const gateway = await startGateway(
       { target: through },
       { clock: this.clock, settings: { ...this.#settings, SVC_DATABASE_TIMEOUT_MS: '5000', SVC_DATABASE_POOL: '4' } },
     );
+    this.#gateways[at] = gateway;
+    const { kernel, app } = gateway;
+    // As `svc up` does: what is kept for a time is swept by them.
+    await kernel.jobs.start(app.jobs, { ...kernel, sql: kernel.background });
     await this.#keepLeases();
   }
 
@@ -175,6 +179,7 @@ export class House implements AsyncDisposable {
       union all select 'a pause' where exists (select from schedules.pauses where until <= ${now})
       union all select 'monitors' where exists (select from heartbeats.monitors where deadline <= ${now} or paused_until <= ${now})
       union all select 'prompts' where exists (select from prompts.prompts where armed_at <= ${now})
+      union all select 'turns' where exists (select from sessions.turns where due_at <= ${now})
       union all select 'leases' where exists (select from scheduler.runs where state = 'running' and kind <> 'chain'
         and lease_expires_at <= ${now})
       union all select 'late runs' where exists (select from scheduler.runs where state = 'pending' and late_at <= ${now})

@@ -64,7 +64,10 @@ export class Prompts {
       this.told.due += 1;
       this.#launched(one);
     }
-    for (const one of this.#live) if (one.wakesAt !== undefined && one.wakesAt <= now) await this.#serve(one);
+    const served = this.#live.filter(({ wakesAt }) => wakesAt !== undefined && wakesAt <= now);
+    for (const one of served) await this.#serve(one);
+    // Its end is told a moment later, and no more once a person closed the prompt.
+    if (served.length > 0) await this.#house.settle();
     for (const one of this.#live) if (one.closesAt <= now) await this.#close(one);
     if (this.#nextAt <= now) await this.#add();
   }
