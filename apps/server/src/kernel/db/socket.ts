@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { Owed } from './owed.ts';
 
 /** Length of the start-up parameter that makes the start-up message longer than what postgres.js holds back to batch. */
 export const startupPadding = 1_024;
@@ -17,9 +18,9 @@ const protocolVersion = 196_608;
 export function guarded<T extends Socket>(socket: T, silentMs?: number): T {
   let failure: Error | undefined;
   let isStarted = false;
-  let isAwaited = false;
+  const owed = new Owed();
   const fallSilent = (): void => {
-    if (isAwaited) socket.destroy(Object.assign(new Error('the database says nothing'), { code: 'ETIMEDOUT' }));
+    if (owed.isAwaited) socket.destroy(Object.assign(new Error('the database says nothing'), { code: 'ETIMEDOUT' }));
   };
   const silence = silentMs === undefined ? undefined : setTimeout(fallSilent, silentMs).unref();
   const emit = socket.emit.bind(socket);
@@ -35,18 +36,17 @@ export function guarded<T extends Socket>(socket: T, silentMs?: number): T {
       if (failure) emit('error', failure);
     }
     if (event === 'data') {
-      isAwaited = !endsReady(values[0] as Buffer);
+      if (silence) owed.heard(values[0] as Buffer);
       silence?.refresh();
     }
     return emit(event as 'close', ...(values as [boolean]));
   };
   socket.write = (bytes: Buffer, ...rest: never[]): boolean => {
-    if (!isAwaited) {
-      isAwaited = true;
-      silence?.refresh();
-    }
+    if (!owed.isAwaited) silence?.refresh();
+    const whole = isStarted ? bytes : bytes.subarray(startupAt(bytes));
+    if (silence) owed.sent(whole);
     // Never "full": `begin` is lost where a write says so (`mostPipelined` in db.ts).
-    write(isStarted ? bytes : bytes.subarray(startupAt(bytes)), ...rest);
+    write(whole, ...rest);
     isStarted = true;
     return true;
   };
@@ -69,7 +69,3 @@ function startupAt(bytes: Buffer): number {
   }
   return 0;
 }
-
-/** Whether the last message of these bytes is ReadyForQuery: `Z`, its length 5, a state. */
-const endsReady = (bytes: Buffer): boolean =>
-  bytes.length >= 6 && bytes[bytes.length - 6] === 0x5a && bytes.readInt32BE(bytes.length - 5) === 5;
