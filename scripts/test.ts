@@ -54,7 +54,7 @@ const longestBeforeAgainMs = 75 * 60_000;
 function choosePart(): number | 'all' {
   const asked = process.env['SVC_TEST_PART'];
   if (named.length > 0 || asked === 'all') return 'all';
-  if (asked !== undefined) {
+  if (asked !== undefined && asked !== '') {
     const wanted = Number(asked);
     if (Number.isInteger(wanted) && wanted >= 1 && wanted <= partCount) return wanted;
     console.error(`SVC_TEST_PART is "${asked}": it must be all, or a number from 1 to ${partCount}`);

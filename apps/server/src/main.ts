@@ -194,7 +194,7 @@ function fail(thrown: unknown): void {
 
 try {
   const { front, rest } = hoistGlobals(process.argv.slice(2));
-  if (!isWhole(rest[0])) await addOthers();
+  if (!hasWord(rest[0])) await addOthers();
   shareOptions(program);
   const words = [...front, ...rest];
   if (words.length === 0) program.outputHelp();
@@ -204,7 +204,7 @@ try {
 }
 
 /** Whether the program has all that its first word needs: the other commands take half a second of processor time to load. */
-function isWhole(word: string | undefined): boolean {
+function hasWord(word: string | undefined): boolean {
   return word === '--version' || program.commands.some((each) => each.name() === word);
 }
 
@@ -223,12 +223,15 @@ function hoistGlobals(args: string[]): { front: string[]; rest: string[] } {
   const rest: string[] = [];
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] as string;
-    const secret = secretOfFlag(arg.split('=')[0] as string);
+    const name = arg.split('=')[0] as string;
+    const secret = secretOfFlag(name);
     if (secret) refuseOnCommandLine(secret, '');
-    if (arg === '--json' || flags.has(arg.split('=')[0] as string)) {
-      front.push(arg);
-      if (flags.has(arg) && args[i + 1] !== undefined) front.push(args[++i] as string);
-    } else rest.push(arg);
+    const value = flags.has(arg) ? args[i + 1] : undefined;
+    // One without its value stays last: before the word it would take the word for it.
+    const isWhole = value !== undefined || (name !== arg && flags.has(name));
+    if (arg === '--json' || isWhole) front.push(arg);
+    else rest.push(arg);
+    if (value !== undefined) front.push(args[++i] as string);
   }
   return { front, rest };
 }
