@@ -43,9 +43,9 @@ export class NodeFailure extends Error {
     this.retryAfterS = retryAfterS;
   }
 
-  /** It was there, and did not answer in time. */
+  /** It was there, and did not answer in time, or so many wait for it already that it takes no connection more. */
   get isLate(): boolean {
-    return this.cause instanceof NotInTime;
+    return this.cause instanceof NotInTime || (this.cause as NodeJS.ErrnoException | undefined)?.code === 'EAGAIN';
   }
 }
 
@@ -63,6 +63,8 @@ interface Call {
   silenceMs?: number;
   /** How long it may then be silent. */
   bodySilenceMs?: number;
+  /** How long all of its body may take. */
+  bodyMs?: number;
 }
 
 /** A request that gets no answer for this long has none: a create may wait for an image for two minutes. */
@@ -83,10 +85,10 @@ export class NodeClient {
     this.socketPath = socketPath;
   }
 
-  node = (): Promise<NodeStatus> => this.#json('/v1/node', { silenceMs: askMs });
+  node = (): Promise<NodeStatus> => this.#json('/v1/node', { silenceMs: askMs, bodyMs: askMs });
   build = (template: Template): Promise<unknown> => this.#json(`/v1/images/${template}`, { method: 'POST' });
   list = async (): Promise<SandboxState[]> =>
-    (await this.#json<{ sandboxes: SandboxState[] }>('/v1/sandboxes', { silenceMs: askMs })).sandboxes;
+    (await this.#json<{ sandboxes: SandboxState[] }>('/v1/sandboxes', { silenceMs: askMs, bodyMs: askMs })).sandboxes;
   create = (id: string, json: NewSandbox): Promise<SandboxState> => this.#json(of(id), { method: 'PUT', json });
   get = (id: string): Promise<SandboxState> => this.#json(of(id));
   change = (id: string, json: ChangeRequest): Promise<SandboxState> => this.#json(of(id), { method: 'PATCH', json });
@@ -178,11 +180,20 @@ export class NodeClient {
 
   async #json<T>(path: string, call: Call = {}): Promise<T> {
     const response = await this.#send(path, call);
+    const { bodyMs } = call;
+    let isLate = false;
+    const giveUp = (): void => {
+      isLate = true;
+      response.destroy();
+    };
+    const deadline = bodyMs === undefined ? undefined : setTimeout(giveUp, bodyMs);
     try {
       const text = Buffer.concat(await response.toArray()).toString();
       return (text === '' ? undefined : JSON.parse(text)) as T;
     } catch (error) {
-      throw unreachable(error);
+      throw unreachable(isLate ? new NotInTime() : error);
+    } finally {
+      clearTimeout(deadline);
     }
   }
 

@@ -25,8 +25,10 @@ const lookEveryMs = 1_000;
 /** The nodes are asked what they hold. */
 const reconcileEveryMs = 5_000;
 const mostAtOnce = 100;
-/** A node that nobody reaches for this long is gone, and its sandboxes with it. */
+/** A node that nobody reaches for this long once it is taken for gone is not waited for: its sandboxes ended. */
 const nodeGoneMs = 60_000;
+/** What is being ended for suspended accounts has this long when the gateway stops. */
+const endingMs = 5_000;
 /** A move that takes this long has lost its gateway: an image may be waited for, and a snapshot of GiBs written. */
 const moveLostMs = 240_000;
 
@@ -34,6 +36,9 @@ const moveLostMs = 240_000;
 export class Keeper {
   readonly #kernel: Kernel;
   readonly #nodes: Nodes;
+  /** Pauses and ends of suspended accounts' sandboxes: one whose node hangs holds back no other. */
+  readonly #ending = new Map<string, Promise<void>>();
+  #isStopping = false;
   #looking: Loop | undefined;
   #reconciling: Loop | undefined;
 
@@ -63,7 +68,19 @@ export class Keeper {
   /** Lets what is under way end. */
   async stop(): Promise<void> {
     await Promise.all([this.#looking?.stop(), this.#reconciling?.stop()]);
+    this.#isStopping = true;
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#kernel.clock.after(endingMs, late.resolve);
+    await Promise.race([late.promise, this.#ended()]);
+    cancel();
+    // What waits for a node fails now; its row follows the node later.
     this.#nodes.close();
+    await this.#ended();
+  }
+
+  /** Waits until no sandbox of a suspended account is on its way to an end. */
+  async #ended(): Promise<void> {
+    while (this.#ending.size > 0) await Promise.all(this.#ending.values());
   }
 
   /** One look: those past their lifetime, and commands that nobody holds on to. */
@@ -91,15 +108,24 @@ export class Keeper {
 
   /** Ends running sandboxes of suspended accounts: a v2 sandbox is paused while nothing runs in it, any other ends. */
   async #endSuspended(): Promise<void> {
-    const rows = await runningOfSuspended(this.#kernel.sql, mostAtOnce);
-    await Promise.all(
-      rows.map(async (row) => {
-        if (row.backend === 'v2' && !row.deleting && (await this.#pause(row))) return;
-        if (await moveSandbox(this.#kernel, row.id, 'stop', { by: bySystem, seen: 'running', reason: 'suspended' })) {
-          await this.#destroy(row.node_id, row.id);
-        }
-      }),
-    );
+    const { sql, log } = this.#kernel;
+    for (const row of await runningOfSuspended(sql, mostAtOnce)) {
+      const { id } = row;
+      if (this.#ending.has(id)) continue;
+      const ending = this.#endOf(row)
+        .catch((err: unknown) => log.warn({ err, sandbox: id }, 'a sandbox of a suspended account is ended later'))
+        .finally(() => this.#ending.delete(id));
+      this.#ending.set(id, ending);
+    }
+  }
+
+  async #endOf(row: SuspendedRow): Promise<void> {
+    if (row.backend === 'v2' && !row.deleting && (await this.#pause(row))) return;
+    // The next process goes on.
+    if (this.#isStopping) return;
+    if (await moveSandbox(this.#kernel, row.id, 'stop', { by: bySystem, seen: 'running', reason: 'suspended' })) {
+      await this.#destroy(row.node_id, row.id);
+    }
   }
 
   async #pause({ id, account_id: accountId, node_id: nodeId }: SuspendedRow): Promise<boolean> {
@@ -144,7 +170,7 @@ export class Keeper {
 
   /** Makes rows follow what the nodes hold, and nodes drop what no row stands for. */
   async reconcile(): Promise<void> {
-    const { sql, clock } = this.#kernel;
+    const { sql, clock, log } = this.#kernel;
     for (const { id, missingMs, seenAt } of await this.#nodes.refresh()) {
       if (missingMs < nodeGoneMs) continue;
       for (const row of await sandboxesOfNode(sql, clock, id)) {
@@ -156,7 +182,10 @@ export class Keeper {
       }
     }
     for (const { id } of await abandonedCreations(sql, clock, moveLostMs)) await forgetCreation(sql, id);
-    await Promise.all(this.#nodes.all().map((node) => this.#reconcileNode(node)));
+    // One that is late is asked again in a moment; what fails at one holds back no other.
+    const follow = (node: Node): Promise<void> =>
+      this.#reconcileNode(node).catch((err: unknown) => log.warn({ err, node: node.id }, 'a node is looked at later'));
+    await Promise.all(this.#nodes.answering().map(follow));
   }
 
   async #reconcileNode(node: Node): Promise<void> {

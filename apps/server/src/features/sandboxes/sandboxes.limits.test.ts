@@ -2,12 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { contract } from '@svc/contract';
-import { testClock } from '../../kernel/base/clock.ts';
 import { setQuota } from '../../kernel/records/quotas.ts';
 import { shared } from '../../testing.shared.ts';
-import { createAccount, http, openTest, until } from '../../testing.ts';
+import { createAccount, http, openTest } from '../../testing.ts';
 import { issueKey } from '../keys/index.ts';
-import { Nodes } from './nodes/nodes.ts';
 import { type Json, openSandboxes, type SandboxesTest, startNode } from './sandboxes.testing.ts';
 
 const long = (length: number): string => 'a'.repeat(length);
@@ -299,38 +297,6 @@ describe('limits of sandboxes', () => {
       select action from kernel.audit where action like 'sandboxes.%'`;
     assert.deepEqual([...lines], [{ action: 'sandboxes.create' }]);
     await full.close();
-    await node.close();
-  });
-
-  test('a node that is slow for some seconds is not taken for gone; one that answers nothing for long is, until it does', async () => {
-    const args = ['--warm', '0', '--log-level', 'warn'];
-    const node = await startNode({ images: process.env['SVC_TEST_IMAGES'] as string, args });
-    const own = await openSandboxes({ socket: node.socket });
-    const clock = testClock();
-    const nodes = new Nodes({ ...own.gateway.kernel, clock });
-    await nodes.open();
-    await nodes.refresh();
-    const [known] = nodes.all();
-    assert.ok(known);
-    node.process.kill('SIGSTOP');
-    assert.deepEqual(await nodes.refresh(), []);
-    assert.equal(nodes.of(known.id), known.client);
-    clock.advance(20_000);
-    assert.deepEqual(
-      (await nodes.refresh()).map(({ id }) => id),
-      [known.id],
-    );
-    assert.throws(() => nodes.of(known.id), /does not answer/);
-    node.process.kill('SIGCONT');
-    await until(async () => (await nodes.refresh()).length === 0);
-    // Its patience is whole again, however long ago it was slow before.
-    clock.advance(60_000);
-    node.process.kill('SIGSTOP');
-    assert.deepEqual(await nodes.refresh(), []);
-    assert.ok(nodes.of(known.id));
-    node.process.kill('SIGCONT');
-    nodes.close();
-    await own.close();
     await node.close();
   });
 

@@ -23,13 +23,16 @@ const askAgainMs = 200;
 /** A node that ended is started again within a second or two. */
 const restartingMs = 8_000;
 
-/** A node that takes a connection and does not answer in time is slow, as its machine is. After this it is taken for gone. */
+/**
+ * A node that takes a connection and does not answer in time is slow, as its machine is. The first question after this that it
+ * does not answer takes it for gone; it is asked every 8 s then.
+ */
 const patienceMs = 15_000;
 
 /** The client of the node at an address, as `sandboxes.nodes` has them. */
 export const openNode = (address: string): NodeClient => new NodeClient(address.slice(schemePrefix.length));
 
-/** A node that answered the last time it was asked. */
+/** A node that answered a moment ago, or is late with an answer. */
 export interface Node {
   id: string;
   client: NodeClient;
@@ -79,6 +82,7 @@ export class Nodes {
   readonly #kernel: Kernel;
   readonly #clients = new Map<string, NodeClient>();
   readonly #known = new Map<string, Node>();
+  /** When a node was asked first what it has not answered; one that is known too is late. */
   readonly #firstMiss = new Map<string, number>();
   readonly #unseen = new Map<string, string>();
   /** By node, and by sandbox: what each said last. */
@@ -130,11 +134,10 @@ export class Nodes {
   }
 
   /** How long this process has missed a node: what the database says may be from before a pause of the whole platform. */
-  #missedFor(id: string): number {
-    const now = this.#kernel.clock.monotonic();
-    const first = this.#firstMiss.get(id) ?? now;
+  #missedFor(id: string, askedAt = this.#kernel.clock.monotonic()): number {
+    const first = this.#firstMiss.get(id) ?? askedAt;
     this.#firstMiss.set(id, first);
-    return now - first;
+    return this.#kernel.clock.monotonic() - first;
   }
 
   /** The client of the node that holds a sandbox; right after a start it is waited for. */
@@ -184,6 +187,11 @@ export class Nodes {
     return [...this.#known.values()];
   }
 
+  /** Those that answered the last time they were asked. */
+  answering(): Node[] {
+    return this.all().filter(({ id }) => !this.#firstMiss.has(id));
+  }
+
   /** Since when nobody saw a node that is back, until its sandboxes were looked at. */
   unseenSince(id: string): string | undefined {
     return this.#unseen.get(id);
@@ -193,10 +201,12 @@ export class Nodes {
     if (this.#unseen.get(id) === since) this.#unseen.delete(id);
   }
 
-  /** The node with most room for such a sandbox; undefined when none can have it. */
+  /** The node with most room for such a sandbox, one that is late only where no other can have it; undefined when none can. */
   place(backend: Backend, template: Template): Node | undefined {
+    const canHave = ({ status }: Node): boolean => status.backends[backend].available;
+    const answering = this.answering().filter(canHave);
     // One that was full a moment ago is the last choice: it knows best, and refuses.
-    const fit = this.all().filter(({ status }) => status.backends[backend].available);
+    const fit = answering.length > 0 ? answering : this.all().filter(canHave);
     const room = ({ status }: Node): number =>
       status.slots.total -
       status.slots.used +
@@ -237,6 +247,7 @@ export class Nodes {
       this.#clients.set(address, client);
     }
     const known = [...this.#known.values()].find((node) => node.client === client);
+    const askedAt = clock.monotonic();
     try {
       const status = await client.node();
       const node = { id: status.id, client, owner: this.#owner, status };
@@ -247,7 +258,8 @@ export class Nodes {
       if (unseen !== undefined && !this.#unseen.has(node.id)) this.#unseen.set(node.id, unseen);
       return node;
     } catch (error) {
-      if (known && !(isLate(error) && this.#missedFor(known.id) < patienceMs)) this.#known.delete(known.id);
+      const stays = isLate(error) && known !== undefined && this.#missedFor(known.id, askedAt) < patienceMs;
+      if (known && !stays) this.#known.delete(known.id);
       throw error;
     }
   }
