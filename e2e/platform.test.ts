@@ -301,6 +301,8 @@ describe('the platform as a person runs it', () => {
     const malformed = await run(['up'], { SVC_PORT: 'eighty' });
     assert.equal(malformed.code, 2);
     assert.match(malformed.stderr, /^svc: SVC_PORT: .+\n$/);
+    const valueless = await run(['status', '--port']);
+    assert.deepEqual([valueless.code, valueless.stderr], [2, "svc: option '--port <value>' argument missing\n"]);
     const providers = join(folder.path, 'providers.json');
     for (const [text, said] of [
       [undefined, 'ENOENT'],

@@ -227,9 +227,9 @@ function hoistGlobals(args: string[]): { front: string[]; rest: string[] } {
     const secret = secretOfFlag(name);
     if (secret) refuseOnCommandLine(secret, '');
     const value = flags.has(arg) ? args[i + 1] : undefined;
-    // One without its value stays last: before the word it would take the word for it.
-    const isWhole = value !== undefined || (name !== arg && flags.has(name));
-    if (arg === '--json' || isWhole) front.push(arg);
+    const hasValue = value !== undefined || (name !== arg && flags.has(name));
+    // A flag whose value is missing stays where it is: in front of the command it would take that for its value.
+    if (arg === '--json' || hasValue) front.push(arg);
     else rest.push(arg);
     if (value !== undefined) front.push(args[++i] as string);
   }

@@ -43,7 +43,7 @@ export class NodeFailure extends Error {
     this.retryAfterS = retryAfterS;
   }
 
-  /** It was there, and did not answer in time, or so many wait for it already that it takes no connection more. */
+  /** The node is there, but it did not answer in time, or too many connections wait for it already (`EAGAIN`). */
   get isLate(): boolean {
     return this.cause instanceof NotInTime || (this.cause as NodeJS.ErrnoException | undefined)?.code === 'EAGAIN';
   }

@@ -25,9 +25,9 @@ const lookEveryMs = 1_000;
 /** The nodes are asked what they hold. */
 const reconcileEveryMs = 5_000;
 const mostAtOnce = 100;
-/** A node that nobody reaches for this long once it is taken for gone is not waited for: its sandboxes ended. */
+/** When nobody has reached a node for this long, from when it counted as gone, its sandboxes count as ended. */
 const nodeGoneMs = 60_000;
-/** What is being ended for suspended accounts has this long when the gateway stops. */
+/** At its stop the gateway waits this long for pauses and ends of suspended accounts' sandboxes. */
 const endingMs = 5_000;
 /** A move that takes this long has lost its gateway: an image may be waited for, and a snapshot of GiBs written. */
 const moveLostMs = 240_000;
@@ -36,7 +36,10 @@ const moveLostMs = 240_000;
 export class Keeper {
   readonly #kernel: Kernel;
   readonly #nodes: Nodes;
-  /** Pauses and ends of suspended accounts' sandboxes: one whose node hangs holds back no other. */
+  /**
+   * By sandbox: the pauses and ends of suspended accounts that are under way. Nobody waits for them, so a node that hangs
+   * holds back no other. As many as run, which the places of the nodes limit.
+   */
   readonly #ending = new Map<string, Promise<void>>();
   #isStopping = false;
   #looking: Loop | undefined;
@@ -121,7 +124,7 @@ export class Keeper {
 
   async #endOf(row: SuspendedRow): Promise<void> {
     if (row.backend === 'v2' && !row.deleting && (await this.#pause(row))) return;
-    // The next process goes on.
+    // The pause failed because this process stops; the next one ends it.
     if (this.#isStopping) return;
     if (await moveSandbox(this.#kernel, row.id, 'stop', { by: bySystem, seen: 'running', reason: 'suspended' })) {
       await this.#destroy(row.node_id, row.id);

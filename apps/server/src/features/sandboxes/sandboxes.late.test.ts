@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -17,7 +18,7 @@ const start = (...more: string[]): Promise<TestNode> =>
     args: ['--warm', '0', '--log-level', 'warn', ...more],
   });
 
-/** A node that runs on at the end of its test, whatever came of it: one that is stopped cannot be closed. */
+/** A node that a test may stop. It is let go at the end, also when the test fails: a stopped process cannot be closed. */
 class Freezing implements AsyncDisposable {
   readonly node: TestNode;
 
@@ -115,6 +116,16 @@ describe('nodes of sandboxes that are late', () => {
     await until(async () => (await stateOf(second)) === 'paused');
     assert.equal(await stateOf(first.id), 'pausing');
     await own.gateway.close();
+  });
+
+  test('a node that so many wait for that it takes no connection more is late, not gone', async () => {
+    await using frozen = new Freezing(await start());
+    frozen.stop();
+    // More than wait at a socket of Node's (511).
+    const waiting = Array.from({ length: 700 }, () => connect(frozen.node.socket).on('error', () => {}));
+    await until(() => waiting.some((socket) => socket.errored !== null));
+    await assert.rejects(frozen.node.client.node(), (error) => error instanceof NodeFailure && error.isLate);
+    for (const socket of waiting) socket.destroy();
   });
 
   test('an answer that does not end is late, as one that does not begin', async () => {

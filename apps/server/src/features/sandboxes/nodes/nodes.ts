@@ -24,8 +24,8 @@ const askAgainMs = 200;
 const restartingMs = 8_000;
 
 /**
- * A node that takes a connection and does not answer in time is slow, as its machine is. The first question after this that it
- * does not answer takes it for gone; it is asked every 8 s then.
+ * A node that takes a connection and does not answer in time may only be slow, as its machine is. It counts as gone when it
+ * has answered nothing for this long; it is asked every 8 s meanwhile (5 s between two questions, 3 s for an answer).
  */
 const patienceMs = 15_000;
 
@@ -82,7 +82,7 @@ export class Nodes {
   readonly #kernel: Kernel;
   readonly #clients = new Map<string, NodeClient>();
   readonly #known = new Map<string, Node>();
-  /** When a node was asked first what it has not answered; one that is known too is late. */
+  /** By node: when the first question that it has not answered was asked. A node that is also in `#known` is late. */
   readonly #firstMiss = new Map<string, number>();
   readonly #unseen = new Map<string, string>();
   /** By node, and by sandbox: what each said last. */
