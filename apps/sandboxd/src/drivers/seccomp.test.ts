@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Daemon, skip, startDaemon } from '../testing.ts';
@@ -41,6 +42,13 @@ for (const backend of ['v1', 'v2'] as const) {
     });
     after(() => daemon.stop());
     const python = (code: string) => daemon.exec(id, { language: 'python', code });
+    /** Whether 32-bit calls reach the machine's kernel: then the filter of a v1 sandbox ends who makes one, with SIGSYS. */
+    const hasDoor = async (): Promise<boolean> => {
+      const filtered = randomUUID();
+      assert.equal((await daemon.create(filtered, { backend: 'v1' })).status, 200);
+      const { last } = await daemon.exec(filtered, { language: 'python', code: otherDoors });
+      return last?.type === 'exit' && last.exit_code === 128 + constants.signals.SIGSYS;
+    };
 
     test('a subvolume, which no quota would count', async (t) => {
       const done = await python(subvolumes);
@@ -74,8 +82,10 @@ for fd in pty.openpty():
     test('system calls of another architecture', { skip: process.arch !== 'x64' && 'x64 only' }, async () => {
       const done = await python(otherDoors);
       assert.match(done.stdout, /^-1 38\n/, done.stderr);
-      // gVisor has no such calls (ENOSYS); the filter ends who makes one.
-      if (backend === 'v2') return assert.match(done.stdout, /\nanswered -38\n$/, JSON.stringify(done));
+      // Where the machine itself has no door for 32 bits, `int 0x80` is a segmentation fault, in a sandbox and outside.
+      if (backend === 'v2' && (await hasDoor()))
+        // gVisor has no such calls (ENOSYS).
+        return assert.match(done.stdout, /\nanswered -38\n$/, JSON.stringify(done));
       assert.doesNotMatch(done.stdout, /answered/);
       assert.ok(done.last?.type === 'exit' && (done.last.exit_code ?? 0) > 128, JSON.stringify(done.last));
     });
