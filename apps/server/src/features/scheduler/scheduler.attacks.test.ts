@@ -12,7 +12,7 @@ import {
   shell,
 } from './scheduler.testing.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
-import { startGateway, until } from '../../testing.ts';
+import { asOwner, startGateway, until } from '../../testing.ts';
 import { Claims } from './claim.ts';
 import { Scheduler } from './index.ts';
 import { tickChains, tickRuns, tickSchedules } from './tickers/ticker.ts';
@@ -60,6 +60,31 @@ describe('scheduler: attacks', () => {
     await other.turnTo(minute, good, 'pending');
     assert.equal((await sql`select 1 from scheduler.runs where schedule_id = ${bad.id}`).length, 0);
     await sql`delete from schedules.schedules where id = ${bad.id}`;
+  });
+
+  test('a slot is not missed because the database broke off twice', async () => {
+    const own = await openScheduler();
+    const schedule = await own.create({ misfire: 'skip', trigger: { type: 'cron', expr: '0 * * * *' } });
+    // It fails with the others, and again alone; sequences do not go back with a transaction.
+    await asOwner(own.database, (sql) =>
+      sql.unsafe(`
+        create sequence scheduler.breaks;
+        create function scheduler.break_off() returns trigger language plpgsql security definer as $$ begin
+          if nextval('scheduler.breaks') <= 2 then raise exception 'on purpose' using errcode = 'admin_shutdown'; end if;
+          return new;
+        end $$;
+        create trigger break_off before insert on scheduler.runs for each row execute function scheduler.break_off()`),
+    );
+    const breaks = () =>
+      asOwner(own.database, async (sql) => {
+        const [row] = await sql<{ n: number }[]>`select last_value::int as n from scheduler.breaks`;
+        return row?.n;
+      });
+    const slot = Math.ceil(own.clock.now() / hour) * hour;
+    await own.turn(slot - own.clock.now(), async () => (await breaks()) === 2);
+    const run = await own.turnTo(20 * second, schedule, 'pending');
+    assert.equal(Date.parse(run.scheduled_for), slot);
+    await own.close();
   });
 
   test('a queued run of a chain does not stop the chains of every account', async () => {

@@ -1,5 +1,6 @@
 import { findSpec } from '../work/specs.sql.ts';
 import { listIdleChains, listOrphanedSteps, listSteps } from '../scheduler.runs.sql.ts';
+import { toApiError } from '../../../kernel/base/errors.ts';
 import { type Instant, readNow } from '../../../kernel/db/instant.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../../kernel/db/db.ts';
@@ -44,7 +45,10 @@ const batch = 500;
 const mostAtOnce = 5_000;
 const longestSleepMs = 1_000;
 const soonMs = 20;
+/** A schedule that fails is set aside this long. */
 const setAsideMs = 60_000;
+/** What the database could not do is not the schedule's fault: after 60 s it would have missed its slot. */
+const awayMs = 5_000;
 /** A schedule this late is worth a line in the log, one a minute. */
 const lateMs = 10_000;
 const warnEveryMs = 60_000;
@@ -284,8 +288,9 @@ export class Ticker {
       try {
         await tickSchedules(this.#parts, { ids: [id] });
       } catch (err) {
-        this.#setAside.set(id, clock.monotonic() + setAsideMs);
-        log.error({ err, schedule: id }, 'a due schedule could not be taken; it is set aside');
+        const ms = toApiError(err).code === 'unavailable' ? awayMs : setAsideMs;
+        this.#setAside.set(id, clock.monotonic() + ms);
+        log.error({ err, schedule: id, ms }, 'a due schedule could not be taken; it is set aside');
       }
     }
   }
