@@ -168,6 +168,18 @@ describe('jobs', () => {
     assert.deepEqual(begun, ['frozen', 'second']);
   });
 
+  test('one whose last try died with its process runs again at its next slot', async () => {
+    await using t = await openTimetable();
+    const { ran, job } = counting('test.minute', { retries: 0 });
+    const past = new Date(noon - 400_000).toISOString();
+    await t.sql`insert into kernel.jobs (name, cron, due_at, tries, lease_until)
+      values ('test.minute', '* * * * *', ${past}, 1, ${new Date(noon - 100_000).toISOString()})`;
+    await t.start(job(t.clock));
+    await until(async () => (await t.row('test.minute'))?.['leased'] === false);
+    assert.deepEqual([ran.length, t.lines.map(({ msg }) => msg)], [0, ['a job failed']]);
+    await turnUntil(t.clock, () => ran.length > 0);
+  });
+
   test('one that takes too long in a gateway that lives is tried again there', async () => {
     await using t = await openTimetable();
     let begun = 0;

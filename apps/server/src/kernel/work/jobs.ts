@@ -145,9 +145,13 @@ class Timetable {
     const cancel = clock.after(job.timeoutSeconds * 1_000, () => reject(new Error('it took too long')));
     // The next slot after this one was taken: a slot that came meanwhile is run at once, and those before it are not.
     let released = { taken, tries: 0, dueAt: nextSlot(job, taken.taken_at) };
-    try {
+    const work = (): Promise<void> => {
       if (tries > job.retries + 1) throw new Error('the process that ran it ended');
-      await Promise.race([Promise.try(job.run), late]);
+      return job.run();
+    };
+    try {
+      // A throw is waited for, too: what ended in this turn would not stand in `#running` yet, and never be released.
+      await Promise.race([Promise.try(work), late]);
     } catch (err) {
       const isLast = tries > job.retries;
       const retryAt = taken.taken_at + clock.monotonic() - began + firstRetryMs * 2 ** (tries - 1);
