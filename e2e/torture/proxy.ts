@@ -54,6 +54,11 @@ export class WireProxy implements AsyncDisposable {
     return proxy;
   }
 
+  /** Whether a connection of which nothing more is heard is still open. */
+  isSilent(): boolean {
+    return [...this.#links].some((link) => link.isSilent);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const link of this.#links) link.end();
     await new Promise((resolve) => this.#server.close(resolve));
@@ -63,6 +68,7 @@ export class WireProxy implements AsyncDisposable {
 
 /** One connection, both sides of it. */
 class Link {
+  isSilent = false;
   readonly #near: Socket;
   readonly #far: Socket;
   readonly #number: number;
@@ -79,7 +85,6 @@ class Link {
   #before: Promise<void> = Promise.resolve();
   /** A number for each answer that the server owes, with what happens when it is whole. */
   #owed: { answered: () => void; isLost: boolean }[] = [];
-  #isSilent = false;
 
   constructor(near: Socket, far: Socket, number: number, decide: Decide) {
     this.#near = near;
@@ -115,19 +120,19 @@ class Link {
   }
 
   async #send(bytes: Buffer, owes: boolean, sql: string | undefined): Promise<void> {
-    if (this.#isSilent || this.#far.destroyed) return;
+    if (this.isSilent || this.#far.destroyed) return;
     const { promise: answered, resolve } = Promise.withResolvers<void>();
     const fate =
       sql === undefined
         ? 'pass'
         : await this.#decide({ application: this.#application, connection: this.#number, sql, answered });
     if (fate === 'cut') return this.end();
-    if (fate === 'swallow') this.#isSilent = true;
+    if (fate === 'swallow') this.isSilent = true;
     if (fate === 'swallow' || this.#far.destroyed) return;
     if (owes) this.#owed.push({ answered: resolve, isLost: fate === 'lose' });
     this.#far.write(bytes);
     // What follows might be a commit of what the client never hears of.
-    if (fate === 'lose') this.#isSilent = true;
+    if (fate === 'lose') this.isSilent = true;
   }
 
   #answer({ type, bytes }: Message): void {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { accepted, ofEachRequest } from './accepted.ts';
 import { Attempt, type Said, wordsOf } from './attempt.ts';
 import { type Counter, difference, inWords } from './counts.ts';
@@ -5,7 +6,7 @@ import type { Fault } from './fault.ts';
 import { isOfRequest } from './faults.database.ts';
 import { blobViolations, violations } from './invariants.ts';
 import { undocumented } from './operations.ts';
-import type { World } from './world.ts';
+import { givenUpMs, type World } from './world.ts';
 
 /** What an operation does when nothing is in its way. */
 export interface Control {
@@ -26,6 +27,10 @@ interface Tried {
   /** What is wrong, each as a sentence. */
   readonly faults: string[];
 }
+
+/** Characters of the gateway's log in a finding. */
+const mostOfLog = 1_500;
+const lookEveryMs = 10;
 
 /** What does not hold now, and did before. */
 async function newViolations({ sql, helper, known }: World): Promise<string[]> {
@@ -75,6 +80,16 @@ async function hitOnce(world: World, attempt: Attempt, fault: Fault, nth: number
   return { first, hit: armed.hit() };
 }
 
+/**
+ * Waits until connections of which nothing is heard were given up: what the request did not wait for may have been swallowed
+ * too, and the next case would find its pool full of them.
+ */
+async function isHeard({ proxy }: World): Promise<boolean> {
+  const until = performance.now() + 2 * givenUpMs;
+  while (proxy.isSilent() && performance.now() < until) await delay(lookEveryMs);
+  return !proxy.isSilent();
+}
+
 /** Has the client repeat what failed, and says what is wrong then. */
 async function judge(
   world: World,
@@ -85,7 +100,7 @@ async function judge(
   const faults: string[] = [];
   const odd = first.status === 0 ? undefined : undocumented(route, first.status, first.body);
   if (odd !== undefined && !(isOurs && first.code === 'internal_error'))
-    faults.push(`answered with ${odd}: ${world.log().slice(0, 1_500)}`);
+    faults.push(`answered with ${odd}: ${world.log().slice(0, mostOfLog)}`);
   const failed = first.status === 0 || first.status >= 400;
   const last = wasHit && failed ? await attempt.repeat() : first;
   const may = accepted[attempt.id];
@@ -94,7 +109,8 @@ async function judge(
   // What is there already is answered with another status of success than what is new.
   const isSame = last.status === wanted.said.status || (!route.idempotent && last !== first && last.status < 300);
   if (!isSame && !isTold && may?.answers?.includes(wordsOf(last)) !== true) {
-    faults.push(`the repeat of ${wordsOf(first)} is ${wordsOf(last)}, not ${wordsOf(wanted.said)}`);
+    const what = wasHit ? `the repeat of ${wordsOf(first)}` : 'the answer with nothing in its way';
+    faults.push(`${what} is ${wordsOf(last)}, not ${wordsOf(wanted.said)}: ${world.log().slice(-mostOfLog)}`);
   }
   const isTwice = last !== first && route.idempotent !== true;
   const limits = {
@@ -109,5 +125,6 @@ async function judge(
     );
   }
   faults.push(...(await newViolations(world)));
+  if (!(await isHeard(world))) faults.push('a connection of which nothing is heard is never given up');
   return { last, faults };
 }

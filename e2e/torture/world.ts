@@ -39,6 +39,8 @@ export interface World extends AsyncDisposable {
 
 /** A statement of the victim fails after this, and its connection 2 s later. Beside other tests one that nothing befell may take a second. */
 const deadlineMs = 3_000;
+/** By then the victim has given up a connection of which it hears nothing. */
+export const givenUpMs = deadlineMs + 2_000;
 
 /** After so many looks, 4 ms apart, an echo is asked for once more. */
 const looksForEcho = 100;
