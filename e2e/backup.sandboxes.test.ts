@@ -20,11 +20,13 @@ describe('sandboxes in a backup', { skip: withoutSandboxes }, () => {
     await p.ok('POST', `/v1/sandboxes/${paused.id}/pause`);
     const running = await p.create();
     await p.put(running, '/workspace/notes.txt', 'written while it ran');
+    const { id: gone } = await p.create({ backend: 'v1' });
     try {
       const dataDir = join(p.nodeDir, '..');
       const made = await run(['backup', 'create', file, '--json', '--data-dir', dataDir], secret);
       assert.equal(made.code, 0, made.stderr);
       assert.equal(JSON.parse(made.stdout).sandboxes, 2);
+      assert.deepEqual(JSON.parse(made.stdout).left_out, [`sandbox ${gone}: v1 sandboxes cannot be kept`]);
       // Both go on as before.
       assert.equal((await p.exec(running, { shell: 'cat notes.txt' })).stdout, 'written while it ran');
     } finally {
@@ -34,6 +36,7 @@ describe('sandboxes in a backup', { skip: withoutSandboxes }, () => {
     const dataDir = join(folder.path, 'data');
     const restored = await run(['restore', file, '--json', '--data-dir', dataDir], secret);
     assert.equal(restored.code, 0, restored.stderr);
+    assert.deepEqual(JSON.parse(restored.stdout).left_out, [`sandbox ${gone}: v1 sandboxes cannot be kept`]);
     // Its images are in its data dir alone: those that the backup brought.
     const again = await startPlatform(dataDir, await freePort(), { SVC_SANDBOX_WARM: '0' });
     const ask = async (method: string, path: string, body?: object) => {

@@ -9,7 +9,7 @@ import { CommandError } from '../kernel/base/command-error.ts';
 import { findDataDir } from '../postgres/datadir.ts';
 import { becomePlatform } from '../root/user.ts';
 import { type Apart, startApart } from './apart.ts';
-import type { BackupSummary, Header } from './format.ts';
+import { type BackupSummary, type Header, leftOut } from './format.ts';
 import { makeBackup } from './make.ts';
 import { type VerifiedBackup, verifyBackup } from './reader.ts';
 import { newName, type Store } from './store.ts';
@@ -90,6 +90,7 @@ export function summaryOf(file: string, { header, manifest, bytes }: VerifiedBac
     entries: manifest.entries.length,
     rows: Object.values(manifest.rows).reduce((sum, count) => sum + count, 0),
     sandboxes: manifest.sandboxes.kept.length,
+    ...leftOut(manifest),
     master_key: header.seal ? 'sealed' : 'left out',
   };
 }

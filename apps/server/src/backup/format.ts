@@ -74,6 +74,14 @@ export interface BackupSummary {
   entries: number;
   rows: number;
   sandboxes: number;
+  /** Sandboxes that are not in it, each with the reason; absent: none. */
+  left_out?: string[];
   /** Whether the master key is in it. */
   master_key: 'sealed' | 'left out';
+}
+
+/** `left_out` of what a command tells: sandboxes that are not in the backup, where there are any. */
+export function leftOut({ sandboxes }: BackupManifest): { left_out?: string[] } {
+  const lines = sandboxes.left.map(({ id, why }) => (id === 'all' ? why : `sandbox ${id}: ${why}`));
+  return lines.length > 0 ? { left_out: lines } : {};
 }

@@ -85,9 +85,10 @@ class Keeper {
   async #make(): Promise<void> {
     const { clock, config, log } = this.#kernel;
     const begun = clock.monotonic();
-    const { file, bytes } = await this.#makeApart();
+    const { file, bytes, left_out } = await this.#makeApart();
     this.#newestAt = clock.now();
     log.info({ file, bytes, ms: Math.round(clock.monotonic() - begun) }, 'a backup was made');
+    if (left_out) log.warn({ file, left_out }, 'sandboxes are not in the backup');
     const own = ownOf(await this.#store.list(), await this.#installation(), clock.now());
     const old = own.slice(config.backup.keep);
     for (const { name } of old) await this.#store.remove(name);

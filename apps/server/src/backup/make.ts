@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import type { Config } from '../config.ts';
@@ -66,10 +66,10 @@ export async function makeBackup(
   // Those that came while the first were copied: the database knows them.
   await addBlobs(writer, blobs, copied);
   const rows = await countRows(sql);
-  const sandboxes = await addSandboxes(writer, {
-    socket: sandboxdPlaces(config, dataDir).socket,
-    owner: header.installation,
-  });
+  const { dir, socket } = sandboxdPlaces(config, dataDir);
+  // The file is there once an agent has run here.
+  const isExpected = config.sandboxdSocket !== undefined || existsSync(join(dir, 'node-id'));
+  const sandboxes = await addSandboxes(writer, { socket, owner: header.installation, isExpected });
   await writer.close({ finished_at: new Date().toISOString(), rows, sandboxes }, seal);
 }
 

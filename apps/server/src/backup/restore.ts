@@ -11,7 +11,7 @@ import { embeddedMajor } from '../postgres/binaries.ts';
 import { findDataDir, openDataDir } from '../postgres/datadir.ts';
 import { openBlobs } from '../resources.ts';
 import { findRunningProcesses } from '../running.ts';
-import type { BackupManifest } from './format.ts';
+import { type BackupManifest, leftOut } from './format.ts';
 import { openSealed, type VerifiedBackup, verifyBackup } from './reader.ts';
 import { readRevocations } from './revocations.ts';
 import { type Revived, revive } from './revive.ts';
@@ -31,6 +31,8 @@ interface Restored extends Revived {
   files: number;
   /** Settings that name a file which is not on this machine; they became comments of settings.env. */
   missing?: string[];
+  /** Sandboxes that the backup does not have. */
+  left_out?: string[];
 }
 
 /**
@@ -79,6 +81,7 @@ export async function restoreBackup(configOf: (kept: Given) => Config, store: St
         backup_of: created_at,
         files: verified.manifest.entries.length,
         ...(missing.length > 0 && { missing }),
+        ...leftOut(verified.manifest),
         ...revived,
       };
     } catch (error) {
