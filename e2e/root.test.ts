@@ -298,6 +298,20 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
     assert.deepEqual(readdirSync(theirs), ['sandboxd']);
   });
 
+  test('does not start from a clone of which a checkout left files to root alone, and says what to do', {
+    skip: cannotMount,
+  }, async () => {
+    await using folder = temporaryFolder();
+    const clone = copyOfClone(join(folder.path, 'clone'));
+    chmodSync(join(clone, 'apps/server/src/backup/keeper.ts'), 0o600);
+    const words = ['up', '--port', String(await freePort()), '--data-dir', join(folder.path, 'data')];
+    const env = { PATH: process.env['PATH'], ...noSandboxes };
+    const { status, stderr } = spawnSync(join(clone, 'svc'), words, { env, encoding: 'utf8' });
+    assert.equal(status, 1, stderr);
+    const wanted = `cannot read apps/server/src/backup/keeper.ts; do: chmod -R go+rX ${clone}`;
+    assert.match(stderr, new RegExp(`the platform does not start.*${wanted.replaceAll('+', '\\+')}`));
+  });
+
   test('stays root on a data dir of its own where a machine lets nobody become another user, and says so', async () => {
     await using folder = temporaryFolder();
     const [dataDir, programs] = [join(folder.path, 'data'), join(folder.path, 'bin')];

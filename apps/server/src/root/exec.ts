@@ -64,10 +64,21 @@ function writeForRoot(text: string): string {
   return path;
 }
 
+/** A checkout or an install under a umask of 077 leaves files that only root reads. */
+export class UnreadableClone extends Error {}
+
+/** Names such files: each folder's first. */
+const look = `cd "$2"; of="! -type l ! -readable -print -quit"
+find apps packages -name node_modules -prune -o ! -name '.*' $of 2>/dev/null
+find node_modules -maxdepth 1 $of 2>/dev/null
+test -r "$0" && test -w "$1"`;
+
 /** Throws where the chain cannot be run, or leads to a user who cannot use what it needs. */
 function tryOut(chain: readonly string[], dataDir: string): void {
-  const [program, ...args] = [...chain, 'sh', '-c', 'test -r "$0" && test -w "$1"', main, dataDir];
-  const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
+  const [program, ...args] = [...chain, 'sh', '-c', look, main, dataDir, clone];
+  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
+  const [unread = ''] = (stdout ?? '').split('\n');
+  if (unread !== '') throw new UnreadableClone(`that user cannot read ${unread}; do: chmod -R go+rX ${clone}`);
   if (status === 0) return;
   throw new Error(error?.message ?? (stderr.trim() || `that user cannot read ${clone} or write ${dataDir}`));
 }

@@ -13,7 +13,7 @@ import { namedKeyFiles, providersPath } from '../kernel/outside/providers.ts';
 import { prepareCluster } from '../postgres/embedded.ts';
 import { prepareSandboxd } from '../sandboxd.ts';
 import { adoptCluster, adoptDataDir, leaveToRoot, noteImagesDir } from './adopt.ts';
-import { chainFor, goOnAs } from './exec.ts';
+import { chainFor, goOnAs, UnreadableClone } from './exec.ts';
 import type { Duties } from './helper.ts';
 import { type PlatformUser, platformUser } from './user.ts';
 
@@ -81,7 +81,7 @@ async function leaveRoot(read: ReturnType<typeof readConfig>): Promise<void> {
     await becomeUser(read);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const isFinal = found && (isAdopted(found) || found.uid !== 0);
+    const isFinal = error instanceof UnreadableClone || (found && (isAdopted(found) || found.uid !== 0));
     const outcome = isFinal ? 'the platform does not start' : 'gateway and worker stay root';
     process.stderr.write(`svc: ${outcome}, they cannot become the user svc: ${reason}\n`);
     if (isFinal) process.exit(1);
