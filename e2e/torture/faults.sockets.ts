@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Fault } from './fault.ts';
 import { isOfRequest } from './faults.database.ts';
 
@@ -29,10 +30,12 @@ const upstream = (name: 'refused' | 'unanswered'): Fault => ({
     const before = receiver.pushed.length;
     let count = 0;
     let hit: string | undefined;
+    let stuck: ServerResponse | undefined;
     provider.script = (response, taken) => {
       if (++count !== nth) return script(response, taken);
       hit = taken.path;
       if (name === 'refused') return void response.destroy();
+      stuck = response;
       setTimeout(() => abort.abort(), leavesAfterMs);
     };
     const answer = name === 'refused' ? { status: 500 } : { status: 200, stuck: true as const };
@@ -42,6 +45,8 @@ const upstream = (name: 'refused' | 'unanswered'): Fault => ({
       ...(name === 'unanswered' && { signal: abort.signal }),
       [Symbol.dispose]() {
         provider.script = script;
+        // Work that follows a request asks too, and would wait for as long as a lane may take.
+        stuck?.destroy();
         receiver.answers.delete('/hook');
       },
     };

@@ -60,10 +60,12 @@ export const textInvariants: readonly Invariant[] = [
       where (state = 'running') <> (lease_until is not null) or (state = 'running') <> (gateway_id is not null)`,
   },
   {
-    says: 'a transcript that is worked on has a step that is not done, and one that is over has none',
+    // Vectors are made beside the rest: a transcript is ready before.
+    says: 'a transcript that is worked on has a step that is not done, and one that is over has none but vectors',
     sql: `select t.id, t.state from transcripts.transcripts t where
       (t.state in ('queued', 'transcribing', 'analyzing')) <> exists (select from transcripts.steps s
-        where s.transcript_id = t.id and s.generation = t.generation and s.state in ('waiting', 'running'))
+        where s.transcript_id = t.id and s.generation = t.generation and s.state in ('waiting', 'running')
+          and (s.kind <> 'vectors' or t.state <> 'ready'))
       and t.state <> 'failed'`,
   },
   {
