@@ -41,6 +41,10 @@ export const accepted: Readonly<Record<string, Accepted>> = {
     why: 'a step that found the disk full is tried again, and that is told',
     twice: ['kernel.changes'],
   },
+  'transcripts.reanalyze': {
+    why: 'without a model that makes vectors a recording has none, and is marked as degraded',
+    missing: ['transcripts.vectors'],
+  },
   'scheduler.claim': {
     why: 'a run that nobody was told of is handed back, or its lease ends: its next attempt is claimed then',
     twice: ['scheduler.attempts:handed_back', 'scheduler.attempts:lost'],

@@ -216,8 +216,9 @@ export class Schedules {
     const asked = this.#kept.find(({ asks }) => asks)?.id;
     const noon = this.#kept.find(({ isLate }) => isLate)?.id;
     const since = new Date(after - 26 * hour).toISOString();
-    const rows = await this.#house.sql<(Row & { leases_lost: number })[]>`
-      select id, schedule_id, scheduled_for, origin, state, error, created_at, finished_at, leases_lost
+    const rows = await this.#house.sql<(Row & { leases_lost: number; first_began: string | null })[]>`
+      select id, schedule_id, scheduled_for, origin, state, error, created_at, finished_at, leases_lost,
+        (select min(a.started_at) from scheduler.attempts a where a.run_id = runs.id) as first_began
       from scheduler.runs where created_at > ${since} or finished_at > ${since}`;
     const failed = this.#newlyFailed;
     this.#newlyFailed = 0;
@@ -236,7 +237,12 @@ export class Schedules {
       (row) => row.schedule_id === noon && !isOverlap(row) && due(row) > after && due(row) <= this.#house.now,
     );
     const claimed = ({ id }: Row): number | undefined => this.#claimedAt.get(id);
-    const sure = late.filter((row) => (claimed(row) ?? (row.state === 'expired' ? Infinity : 0)) >= due(row));
+    // A claim of which no device heard was one: its lease ended, and the next one was heard after its time.
+    const wasBegun = (row: (typeof late)[number]): boolean =>
+      row.first_began !== null && Date.parse(row.first_began) < due(row);
+    const sure = late.filter(
+      (row) => !wasBegun(row) && (claimed(row) ?? (row.state === 'expired' ? Infinity : 0)) >= due(row),
+    );
     const maybe = late.filter((row) => (claimed(row) ?? Infinity) >= due(row));
     return new Map<string, Span>([
       ['schedule.failed', [failed + expired, failed + expired + lost]],
