@@ -7,6 +7,7 @@ import { written } from './written.ts';
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
+const day = 24 * hour;
 
 /** At least, and at most. */
 export type Span = readonly [least: number, most: number];
@@ -240,8 +241,12 @@ export class Schedules {
     // A claim of which no device heard was one: its lease ended, and the next one was heard after its time.
     const wasBegun = (row: (typeof late)[number]): boolean =>
       row.first_began !== null && Date.parse(row.first_began) < due(row);
+    // Who is back after an outage of more than a day finds its whole time over, and says that.
+    const wasMissed = (row: Row): boolean =>
+      this.#away.some(({ why, from, to }) => why === 'down' && from <= due(row) && to >= due(row) - lateMs + day);
     const sure = late.filter(
-      (row) => !wasBegun(row) && (claimed(row) ?? (row.state === 'expired' ? Infinity : 0)) >= due(row),
+      (row) =>
+        !wasBegun(row) && !wasMissed(row) && (claimed(row) ?? (row.state === 'expired' ? Infinity : 0)) >= due(row),
     );
     const maybe = late.filter((row) => (claimed(row) ?? Infinity) >= due(row));
     return new Map<string, Span>([
