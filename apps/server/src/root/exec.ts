@@ -67,8 +67,8 @@ function writeForRoot(text: string): string {
 /** A checkout or an install under a umask of 077 leaves files that only root reads. */
 export class UnreadableClone extends Error {}
 
-/** Names such files: each folder's first. */
-const look = `cd "$2"; of="! -type l ! -readable -print -quit"
+/** Names the first such file of our own, and the first such package. */
+const look = `cd "$2" || exit 1; of="! -type l ! -readable -print -quit"
 find apps packages -name node_modules -prune -o ! -name '.*' $of 2>/dev/null
 find node_modules -maxdepth 1 $of 2>/dev/null
 test -r "$0" && test -w "$1"`;
