@@ -10,11 +10,19 @@ import { leftOut } from './format.ts';
 import { addSandboxes } from './sandboxes.ts';
 import { BackupWriter } from './writer.ts';
 
-/** What a backup takes of a node agent that answers `answers` by path, and 404 with a code to everything else. */
-async function takenOf(answers: Record<string, unknown> | undefined, { code = 'not_found', isExpected = true } = {}) {
+/**
+ * What a backup takes of a node agent that answers `answers` by path, 404 with a code to everything else, and nothing to the
+ * first questions.
+ */
+async function takenOf(
+  answers: Record<string, unknown> | undefined,
+  { code = 'not_found', isExpected = true, ignored = 0 } = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-backup-'));
   const socket = join(folder, 'node.sock');
+  let asked = 0;
   const agent = createServer(({ url = '' }, response) => {
+    if (++asked <= ignored) return;
     const answer = answers?.[url];
     response.statusCode = answer === undefined ? 404 : 200;
     response.end(JSON.stringify(answer ?? { error: { code, message: 'no such route' } }));
@@ -25,6 +33,7 @@ async function takenOf(answers: Record<string, unknown> | undefined, { code = 'n
     return await addSandboxes(writer, { socket, owner: 'us', isExpected });
   } finally {
     agent.close();
+    agent.closeAllConnections();
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -45,6 +54,14 @@ describe('sandboxes that are not in a backup', () => {
   test('are not missed, where they ended meanwhile', async () => {
     const { left } = await takenOf({ ...node, '/v1/sandboxes': { sandboxes: [box] } }, { code: 'no_sandbox' });
     assert.deepEqual(left, []);
+  });
+
+  test('are asked for again, where the node agent was late', async () => {
+    const taken = await takenOf({ ...node, '/v1/sandboxes': { sandboxes: [box] } }, { ignored: 2 });
+    assert.deepEqual(
+      taken.left.map(({ id }) => id),
+      ['box'],
+    );
   });
 
   test('are all of them, where the node agent does not answer or cannot list them, and none where it never ran', async () => {

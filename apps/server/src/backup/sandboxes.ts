@@ -16,7 +16,7 @@ export async function addSandboxes(
   const found: BackupManifest['sandboxes'] = { kept: [], left: [] };
   const node = new NodeClient(socket);
   try {
-    const seen = await Promise.all([node.node(), own(node, owner)]).catch(() => undefined);
+    const seen = await look(node, owner);
     if (!seen) {
       if (isExpected) found.left.push({ id: 'all', why: 'no node agent answers: start the platform for them' });
       return found;
@@ -55,6 +55,21 @@ function reasonOf(error: unknown): string {
 }
 
 const imageName = (digest: string): string => `${places.images}${digest.replace('sha256:', '')}.image`;
+
+/** The agent has 3 s for each answer, and this process, which has the least share of a full machine, to hear it. */
+const mostLooks = 5;
+
+/** The node and our sandboxes on it; undefined: it does not answer. */
+async function look(node: NodeClient, owner: string) {
+  for (let looks = 1; ; looks++) {
+    try {
+      return await Promise.all([node.node(), own(node, owner)]);
+    } catch (error) {
+      const isLate = error instanceof NodeFailure && error.isLate;
+      if (!isLate || looks === mostLooks) return undefined;
+    }
+  }
+}
 
 /** Of this platform, those that have not ended. */
 async function own(node: NodeClient, owner: string) {
