@@ -16,7 +16,7 @@ import { BackupWriter } from './writer.ts';
  */
 async function takenOf(
   answers: Record<string, unknown> | undefined,
-  { code = 'not_found', isExpected = true, ignored = 0 } = {},
+  { code = 'not_found', message = 'no such route', isExpected = true, ignored = 0 } = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-backup-'));
   const socket = join(folder, 'node.sock');
@@ -25,7 +25,7 @@ async function takenOf(
     if (++asked <= ignored) return;
     const answer = answers?.[url];
     response.statusCode = answer === undefined ? 404 : 200;
-    response.end(JSON.stringify(answer ?? { error: { code, message: 'no such route' } }));
+    response.end(JSON.stringify(answer ?? { error: { code, message } }));
   });
   try {
     if (answers) await once(agent.listen(socket), 'listening');
@@ -38,36 +38,75 @@ async function takenOf(
   }
 }
 
-describe('sandboxes that are not in a backup', () => {
-  const box = { id: 'box', owner: 'us', backend: 'v2', status: 'paused', image_digest: 'sha256:aa' };
-  const node = { '/v1/node': { id: 'node' } };
+const aa = '11111111-1111-4111-8111-111111111111';
+const bb = '22222222-2222-4222-8222-222222222222';
+const node = { '/v1/node': { id: '33333333-3333-4333-8333-333333333333' } };
+const box = { id: aa, owner: 'us', backend: 'v2', status: 'paused', image_digest: 'sha256:aa' };
+const nodeOf = (...sandboxes: unknown[]) => ({ ...node, '/v1/sandboxes': { sandboxes } });
 
+describe('sandboxes that are not in a backup', () => {
   test('are named with what to do, where the node agent is older than this command', async () => {
-    const { kept, left } = await takenOf({ ...node, '/v1/sandboxes': { sandboxes: [box] } });
+    const { kept, left } = await takenOf(nodeOf(box));
     assert.deepEqual(kept, []);
     const rest = { finished_at: '', rows: {}, entries: [] };
     const { left_out } = leftOut({ ...rest, sandboxes: { kept, left } });
-    assert.match(String(left_out), /^sandbox box: its node agent is of an older version: restart the platform/);
+    const wanted = `sandbox ${aa}: its node agent is of an older version: restart the platform`;
+    assert.ok(String(left_out).startsWith(wanted), String(left_out));
     assert.deepEqual(leftOut({ ...rest, sandboxes: { kept, left: [] } }), {});
   });
 
-  test('are not missed, where they ended meanwhile', async () => {
-    const { left } = await takenOf({ ...node, '/v1/sandboxes': { sandboxes: [box] } }, { code: 'no_sandbox' });
-    assert.deepEqual(left, []);
+  test('are named with the reason of the node agent, where it has no such image or gives none', async () => {
+    const copied = { ...nodeOf(box), [`/v1/sandboxes/${aa}/copy`]: 'a tar' };
+    assert.deepEqual((await takenOf(copied, { message: 'no such image' })).left, [{ id: aa, why: 'no such image' }]);
+    const [{ why } = { why: '' }] = (await takenOf(copied, { message: 'x'.repeat(3_000) })).left;
+    assert.equal(why.length, 500);
   });
 
-  test('are asked for again, where the node agent was late', async () => {
-    const taken = await takenOf({ ...node, '/v1/sandboxes': { sandboxes: [box] } }, { ignored: 2 });
+  test('are not missed, where they ended meanwhile', async () => {
+    assert.deepEqual((await takenOf(nodeOf(box), { code: 'no_sandbox' })).left, []);
+  });
+
+  test('are those alone that the node agent tells of in another way', async () => {
+    const rows = [
+      { ...box, id: '../../x' },
+      { ...box, image_digest: '../x' },
+      { ...box, id: 7 },
+      { ...box, memory: 1 },
+    ];
+    const pieces = { [`/v1/sandboxes/${bb}/copy`]: 'a tar', '/v1/images/sha256:aa/copy': 'an image' };
+    const { kept, left } = await takenOf({ ...nodeOf(...rows, { ...box, id: bb }), ...pieces });
     assert.deepEqual(
-      taken.left.map(({ id }) => id),
-      ['box'],
+      kept.map(({ id }) => id),
+      [bb],
+    );
+    assert.deepEqual(
+      left.map(({ id }) => id),
+      ['../../x', aa, 'without an id', aa],
     );
   });
 
-  test('are all of them, where the node agent does not answer or cannot list them, and none where it never ran', async () => {
-    const all = [{ id: 'all', why: 'no node agent answers: start the platform for them' }];
-    assert.deepEqual((await takenOf(undefined)).left, all);
-    assert.deepEqual((await takenOf(node)).left, all);
+  test('are asked for again, where the node agent was late', async () => {
+    const { left } = await takenOf(nodeOf(box), { ignored: 2 });
+    assert.deepEqual(
+      left.map(({ id }) => id),
+      [aa],
+    );
+  });
+
+  test('are all of them, where no node agent tells of any, and none where none was ever made', async () => {
+    const all = [{ id: 'all', why: 'no node agent answers: sandboxes are copied while the platform runs' }];
+    const list = { '/v1/sandboxes': { sandboxes: [box] } };
+    for (const answers of [
+      undefined,
+      node,
+      { ...list, '/v1/node': null },
+      { ...list, '/v1/node': {} },
+      { ...list, '/v1/node': { id: '../../x' } },
+      { ...node, '/v1/sandboxes': null },
+      { ...node, '/v1/sandboxes': { sandboxes: 'none' } },
+      nodeOf({}),
+    ])
+      assert.deepEqual((await takenOf(answers)).left, all, JSON.stringify(answers));
     assert.deepEqual((await takenOf(undefined, { isExpected: false })).left, []);
   });
 });
