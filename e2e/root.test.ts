@@ -298,18 +298,41 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
     assert.deepEqual(readdirSync(theirs), ['sandboxd']);
   });
 
-  test('does not start from a clone of which a checkout left files to root alone, and says what to do', {
+  test('does not start from a clone that a umask of 077 left to root alone, and says what mends it', {
     skip: cannotMount,
   }, async () => {
     await using folder = temporaryFolder();
-    const clone = copyOfClone(join(folder.path, 'clone'));
-    chmodSync(join(clone, 'apps/server/src/backup/keeper.ts'), 0o600);
-    const words = ['up', '--port', String(await freePort()), '--data-dir', join(folder.path, 'data')];
+    const clone = copyOfClone(join(folder.path, "the owner's clone"));
+    const dataDir = join(clone, '.svc');
+    const words = ['up', '--port', String(await freePort()), '--data-dir', dataDir];
     const env = { PATH: process.env['PATH'], ...noSandboxes };
-    const { status, stderr } = spawnSync(join(clone, 'svc'), words, { env, encoding: 'utf8' });
-    assert.equal(status, 1, stderr);
-    const wanted = `cannot read apps/server/src/backup/keeper.ts; do: chmod -R go+rX ${clone}`;
-    assert.match(stderr, new RegExp(`the platform does not start.*${wanted.replaceAll('+', '\\+')}`));
+    const refusal = () => {
+      const { status, stderr } = spawnSync(join(clone, 'svc'), words, { env, encoding: 'utf8' });
+      assert.equal(status, 1, stderr);
+      const [, path, advice = ''] = /the platform does not start.* cannot read (.*); as root: (.*)/.exec(stderr) ?? [];
+      return { path, advice, stderr };
+    };
+    const secret = join(clone, 'apps/notes.txt');
+    writeFileSync(secret, '');
+    const keeper = join(clone, 'apps/server/src/backup/keeper.ts');
+    for (const path of [secret, keeper]) chmodSync(path, 0o600);
+    assert.equal(refusal().path, keeper);
+    // As a clone, not a checkout, is left: its folder too.
+    execFileSync('chmod', ['-R', 'go-rwx', clone]);
+    const { path, advice, stderr } = refusal();
+    assert.equal(path, clone, stderr);
+    mkdirSync(dataDir, { recursive: true });
+    const key = join(dataDir, 'key');
+    writeFileSync(key, '', { mode: 0o600 });
+    // Packages of a copy are links, which lead to those of this clone: they stay as they are.
+    execFileSync('sh', ['-c', advice]);
+    assert.equal(lstatSync(key).mode & 0o777, 0o600, 'what is in the data dir stays its own');
+    rmSync(key);
+    chmodSync(secret, 0o600);
+    const platform = start(words, noSandboxes, join(clone, 'svc'));
+    await platform.printed(/svc is ready at/);
+    assertUnprivileged(platform.process.pid as number);
+    assert.equal(await platform.end(), 0);
   });
 
   test('stays root on a data dir of its own where a machine lets nobody become another user, and says so', async () => {

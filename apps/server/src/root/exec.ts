@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Handed, handedVariable } from '../config.handed.ts';
 import { processEnvironment } from '../config.ts';
-import { openMounts } from './mounts.ts';
+import { openMounts, quoted } from './mounts.ts';
 
 interface User {
   uid: number;
@@ -64,12 +64,23 @@ function writeForRoot(text: string): string {
   return path;
 }
 
-/** A checkout or an install under a umask of 077 leaves files that only root reads. */
-export class UnreadableClone extends Error {}
+/** A clone, a checkout or an install under a umask of 077 leaves files that only root reads. */
+export class UnreadableClone extends Error {
+  constructor(path: string) {
+    // Not the whole folder: the data dir, with its keys, is below it by default.
+    const open = `chmod go+rX . && chmod -R go+rX ${own} node_modules`;
+    super(`that user cannot read ${join(clone, path)}; as root: cd ${quoted(clone)} && ${open}`);
+  }
+}
 
-/** Names the first such file of our own, and the first such package. */
-const look = `cd "$2" || exit 1; of="! -type l ! -readable -print -quit"
-find apps packages -name node_modules -prune -o ! -name '.*' $of 2>/dev/null
+/** What the platform runs of the clone, beside its packages. */
+const own = 'package.json apps packages';
+
+/** Prints the first of them that cannot be read; notes of a person beside the code are not looked at. */
+const look = `cd "$2" 2>/dev/null || { echo .; exit 1; }
+of="! -type l ! -name .* ! -readable -print -quit"
+set -f
+find ${own} -name node_modules -prune -o \\( -type d -o -name *.ts -o -name *.json -o -name *.sql \\) $of 2>/dev/null
 find node_modules -maxdepth 1 $of 2>/dev/null
 test -r "$0" && test -w "$1"`;
 
@@ -78,7 +89,7 @@ function tryOut(chain: readonly string[], dataDir: string): void {
   const [program, ...args] = [...chain, 'sh', '-c', look, main, dataDir, clone];
   const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
   const [unread = ''] = (stdout ?? '').split('\n');
-  if (unread !== '') throw new UnreadableClone(`that user cannot read ${unread}; do: chmod -R go+rX ${clone}`);
+  if (unread !== '') throw new UnreadableClone(unread);
   if (status === 0) return;
   throw new Error(error?.message ?? (stderr.trim() || `that user cannot read ${clone} or write ${dataDir}`));
 }

@@ -43,4 +43,5 @@ export function openMounts(paths: readonly string[]): string[] {
   return ['unshare', '--mount', '--propagation', 'slave', 'sh', '-c', script.join('\n'), 'sh'];
 }
 
-const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
+/** As a word of a shell. */
+export const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;

@@ -9,6 +9,7 @@ import { isAdopted, isOfRoot } from '../config.foreign.ts';
 import { type Handed, rememberFiles } from '../config.handed.ts';
 import { readConfig } from '../config.read.ts';
 import { type Config, type Given, settingRows, systemEnvironment } from '../config.ts';
+import { printable } from '../kernel/base/text.ts';
 import { namedKeyFiles, providersPath } from '../kernel/outside/providers.ts';
 import { prepareCluster } from '../postgres/embedded.ts';
 import { prepareSandboxd } from '../sandboxd.ts';
@@ -83,7 +84,7 @@ async function leaveRoot(read: ReturnType<typeof readConfig>): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
     const isFinal = error instanceof UnreadableClone || (found && (isAdopted(found) || found.uid !== 0));
     const outcome = isFinal ? 'the platform does not start' : 'gateway and worker stay root';
-    process.stderr.write(`svc: ${outcome}, they cannot become the user svc: ${reason}\n`);
+    process.stderr.write(`svc: ${outcome}, they cannot become the user svc: ${printable(reason)}\n`);
     if (isFinal) process.exit(1);
     leaveToRoot(read.dataDir);
   }
