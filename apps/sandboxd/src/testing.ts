@@ -6,10 +6,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { CodeResult, ExecEvent, NewSandbox, Template } from '@svc/sandboxd-api';
+import { testedProgram } from '../../../packages/programs/src/testing.ts';
 import { createImages } from './images/images.ts';
 import { needsRoot } from './parts.testing.ts';
+
+/** Declares a test for one of the kinds of sandboxes that a suite is made for, and none for the others. */
+export const testWhere = (isHere: boolean): ((name: string, body: (t: TestContext) => Promise<void>) => unknown) =>
+  isHere ? test : () => {};
 
 /** Where the images are; tests build none. */
 const images = process.env['SVC_TEST_IMAGES'] ?? '/var/cache/svc/images';
@@ -26,7 +32,7 @@ export function whyNot(template: Template): string | false {
 export const skip = whyNot('svc-base');
 
 /** The command line of sandboxd. */
-export const mainPath = join(import.meta.dirname, 'main.ts');
+export const mainPath = testedProgram(join(import.meta.dirname, 'main.ts'));
 
 interface HttpAnswer<T> {
   status: number;

@@ -1,11 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { programPath } from '../../../packages/programs/src/index.ts';
 import type { Config } from './config.ts';
 import { makeRootFolder, openNodeFolder } from './root/adopt.ts';
 import { platformUser } from './root/user.ts';
 
 /** The node agent's program. */
-export const sandboxdProgram = resolve(import.meta.dirname, '../../sandboxd/src/main.ts');
+export const sandboxdProgram = programPath(resolve(import.meta.dirname, '../../sandboxd/src/main.ts'));
 /** Where the images of the node agent with this folder are. */
 export const imagesDirOf = (config: Config, dir: string): string => config.sandboxes.imagesDir ?? join(dir, 'images');
 /** Its heap is small: the machine's memory is for sandboxes. */

@@ -4,7 +4,6 @@ import type { Client } from '@svc/sdk';
 import { type CommonOptions, type Config, loadConfig } from '../config.ts';
 import { CommandError } from '../failure.ts';
 import { clientOf } from '../gateway.ts';
-import { devicePlatform } from '../ops/info.ts';
 import { createOutput, type Output } from '../output.ts';
 import { describeWithTrace } from '../report.ts';
 import { ensureStateDirectory, loadDevice } from '../state.ts';
@@ -16,7 +15,7 @@ export async function open(options: CommonOptions): Promise<{ client: Client; co
   for (const warning of config.warnings) output.log(warning);
   await ensureStateDirectory(config.stateDir);
   const { id, name } = await loadDevice(config.stateDir);
-  const device = { id, ...(name && { name }), platform: devicePlatform };
+  const device = { id, ...(name && { name }) };
   return { client: clientOf(config, { device }), config, output };
 }
 
