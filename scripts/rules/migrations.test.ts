@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { checkMigrationRules } from './migrations.ts';
-import { readSources, releases } from './repository.ts';
+import { checkMigrationRules, objectId } from './migrations.ts';
+import { firstMigrations, readSources, releases } from './repository.ts';
 
 const old = {
   path: 'apps/server/migrations/0100.keys.create.sql',
@@ -16,7 +16,7 @@ const faultsOf = (sql: string, mark = '-- additive') =>
 
 describe('rules of migrations', () => {
   test('hold in this repository', () => {
-    assert.deepEqual(checkMigrationRules(readSources(), releases), []);
+    assert.deepEqual(checkMigrationRules(readSources(), releases, firstMigrations()), []);
     assert.ok(releases.includes('0.1.0'));
   });
 
@@ -107,6 +107,15 @@ describe('rules of migrations', () => {
     const set = at(403, '-- additive\nalter table keys.keys alter column name set not null;');
     const found = (...files: (typeof old)[]) => checkMigrationRules([old, ...files], ['0.1.0']).length;
     assert.deepEqual([found(check, validate, set), found(check, set), found(validate, set)], [0, 1, 1]);
+  });
+
+  test('one that was committed is not changed, as who ran it could not start', () => {
+    const { path, text } = at(400, '-- additive\n-- Why: a test.\ncreate table keys.more (id uuid);');
+    const found = (now: string) =>
+      checkMigrationRules([old, { path, text: now }], [], new Map([[path, objectId(text)]])).map((one) => one.found);
+    assert.deepEqual(found(text), []);
+    assert.match(found(text.replace('a test', 'another one')).join('\n'), /^was changed after its first commit/);
+    assert.equal(objectId('a\n'), '78981922613b2afb6025042ff6bd878ac1994e85');
   });
 
   test('migrations up to 0371 are as they are', () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { concurrentIndex } from '../../apps/server/src/kernel/db/concurrently.ts';
 import { markOf } from '../../apps/server/src/kernel/db/migration.ts';
 import { splitStatements } from '../../apps/server/src/kernel/db/statements.ts';
@@ -27,10 +28,14 @@ interface File {
 }
 
 /**
- * Migrations after 0371 neither stop the release that runs beside them nor take away what it reads. `releases` are those that
- * were made. That none stands before requests while it waits for a lock is seen to by the runner (`kernel/db/migrate.ts`).
+ * Migrations after 0371 neither stop the release that runs beside them nor take away what it reads, and stay as they were when
+ * they were committed first. `releases` are those that were made, `firsts` the object ids that git gave the first ones, by path. That none stands before requests while it waits for a lock is seen to by the runner (`kernel/db/migrate.ts`).
  */
-export function checkMigrationRules(sources: readonly Source[], releases: readonly string[]): Violation[] {
+export function checkMigrationRules(
+  sources: readonly Source[],
+  releases: readonly string[],
+  firsts: ReadonlyMap<string, string> = new Map(),
+): Violation[] {
   const files = sources
     .filter(({ path }) => path.startsWith(folder))
     .map(({ path, text }) => ({
@@ -44,11 +49,19 @@ export function checkMigrationRules(sources: readonly Source[], releases: readon
   const checked = new Set<string>();
   return files.flatMap((file) => {
     const faults = file.number > lastOld ? faultsOf(file, old, checked, releases) : [];
+    if (file.number > lastOld && (firsts.get(file.path) ?? objectId(file.text)) !== objectId(file.text))
+      faults.push('was changed after its first commit: who ran it cannot start; add a new one instead');
     for (const [, table = ''] of file.text.matchAll(made)) old.add(table.toLowerCase());
     for (const each of validated(file, files)) checked.add(each);
     return faults.map((found) => ({ path: file.path, rule, found }));
   });
 }
+
+/** The id that git gives a file of this text. */
+export const objectId = (text: string): string =>
+  createHash('sha1')
+    .update(`blob ${Buffer.byteLength(text)}\0${text}`)
+    .digest('hex');
 
 /** `old` has the tables of earlier migrations, `checked` the columns of which earlier ones proved that none is null. */
 function faultsOf(

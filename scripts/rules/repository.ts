@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { contract, type Route } from '../../packages/contract/src/index.ts';
@@ -48,6 +48,15 @@ export const entries: ReadonlySet<string> = new Set(
     return Object.values(exports).map((entry) => join(dirname(path), entry));
   }),
 );
+
+/** The object ids of migrations as they were when they were committed first, by path; none where nothing was committed yet. */
+export function firstMigrations(): Map<string, string> {
+  const log = ['log', '--raw', '--no-abbrev', '--diff-filter=A', '--format=', '--', 'apps/server/migrations'];
+  const { status, stdout } = spawnSync('git', log, { cwd: root, encoding: 'utf8' });
+  const lines = status === 0 ? stdout.split('\n').filter(Boolean) : [];
+  // The newest comes first: of one that came back, what it was in the beginning stays.
+  return new Map(lines.map((line) => [line.split('\t')[1] ?? '', line.split(' ')[3] ?? '']));
+}
 
 /** The repository's sources, those that git does not know yet included. */
 export function readSources(): Source[] {
