@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { join, resolve } from 'node:path';
+import { testedProgram } from '../packages/programs/src/testing.ts';
 
 /** Where root file systems of sandboxes are kept between test runs: building one takes minutes. */
 const testImages = '/var/cache/svc/images';
-const sandboxd = resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts');
+const sandboxd = (): string => testedProgram(resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts'));
 
 let building: ChildProcess | undefined;
 
@@ -19,7 +20,7 @@ export function endBuild(): void {
 export async function buildImages(templates: readonly string[], systemPackages: boolean): Promise<void> {
   const flags = ['--dir', testImages, ...(systemPackages ? [] : ['--no-system-packages'])];
   for (const template of templates) {
-    building = spawn(process.execPath, [sandboxd, 'images', 'build', template, ...flags], {
+    building = spawn(process.execPath, [sandboxd(), 'images', 'build', template, ...flags], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     hurry(building);

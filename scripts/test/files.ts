@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Cost } from './costs.ts';
 import { Family, type Member } from './family.ts';
+import { functionsIn } from './reach.ts';
 
 /** A message of a lane's process. */
 export type Message =
@@ -13,6 +15,10 @@ export type Message =
   | { type: 'pass'; file: string }
   | { type: 'fail'; file: string; text: string }
   | { type: 'skip'; file: string; text: string }
+  /** The functions of sources that a file ran. */
+  | { type: 'ran'; file: string; functions: string[] }
+  /** What a file took, in seconds. */
+  | { type: 'cost'; file: string; wall: number; cpu: number }
   /** The last test is over. */
   | { type: 'over' }
   /** The things that were still open some time later; the processes among them. */
@@ -27,6 +33,10 @@ export interface Outcome {
   skips: string[];
   /** A line for each thing that failed beside the tests: what was left open, a process that hung or broke. */
   faults: string[];
+  /** What it took; none was told where its process broke. */
+  cost?: Cost;
+  /** The functions of sources that it ran, where that was recorded. */
+  ran?: Set<string>;
 }
 
 /** Results by path; what belongs to no file that was given stands under the empty path. */
@@ -51,18 +61,20 @@ interface Limits {
 
 /** A process that loads its modules is not heard meanwhile. */
 const loadMs = 60_000;
-/** A process that names what it left open needs this long for it. */
+/** A process that names what it left open, or writes what it compiled at its end, needs this long on a busy machine. */
+const exitMs = 15_000;
+/** What it wrote is read to its end within this. */
 const lastWordsMs = 1_500;
 
 /**
  * Runs test files in one process of their own. It ends, and all that it started, whatever the tests do. With `pattern` only
- * tests whose names match it.
+ * tests whose names match it; `reach` is a folder, where it is to be recorded which functions run.
  */
 export async function runFiles(
   files: readonly string[],
-  options: { root: string; out: Writable; limits: Limits; families: Set<Family>; pattern?: string },
+  options: { root: string; out: Writable; limits: Limits; families: Set<Family>; pattern?: string; reach?: string },
 ): Promise<Outcomes> {
-  const { root, out, limits, families, pattern } = options;
+  const { root, out, limits, families, pattern, reach } = options;
   const paths = files.map((file) => join(root, file));
   const child = fork(join(import.meta.dirname, 'lane.ts'), [root, String(limits.endMs), ...paths], {
     execArgv: [
@@ -71,6 +83,7 @@ export async function runFiles(
       ...(pattern === undefined ? [] : [`--test-name-pattern=${pattern}`]),
     ],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    ...(reach !== undefined && { env: { ...process.env, SVC_TEST_REACH: reach } }),
   });
   const family = new Family(child.pid ?? 0);
   families.add(family);
@@ -88,6 +101,10 @@ export async function runFiles(
   families.delete(family);
   await Promise.race([closed, delay(lastWordsMs, undefined, { ref: false })]);
   child.stdout?.destroy();
+  if (reach !== undefined) {
+    const ofPrograms = functionsIn(root, reach);
+    for (const file of files) for (const each of ofPrograms) (outcomeOf(outcomes, file).ran ??= new Set()).add(each);
+  }
   return outcomes;
 }
 
@@ -124,9 +141,11 @@ async function follow(child: ChildProcess, limits: Limits, files: readonly strin
     else if (message.type === 'pass') of(message.file).passed += 1;
     else if (message.type === 'fail') of(message.file).failures.push(message.text);
     else if (message.type === 'skip') of(message.file).skips.push(message.text);
+    else if (message.type === 'ran') of(message.file).ran = new Set(message.functions);
+    else if (message.type === 'cost') of(message.file).cost = { wall: message.wall, cpu: message.cpu };
     else if (message.type === 'over') {
       overAt = performance.now();
-      expect(limits.endMs + lastWordsMs, 'the process did not end after its last test');
+      expect(limits.endMs + exitMs, 'the process did not end after its last test');
     } else if (message.type === 'open') {
       for (const { file, text } of message.things) of(file).faults.push(text);
       named = message.pids;

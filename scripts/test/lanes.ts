@@ -5,18 +5,10 @@ import { importsOf } from '../rules/source.ts';
 /** What must be there before a test begins: the sandbox node of the run and its image, or the other images too. */
 export type Needs = 'nothing' | 'node' | 'images';
 
-/** Test files of one process. */
-export interface Load {
+/** Test files of one process, one after the other. */
+export interface Piece {
   readonly files: readonly string[];
   readonly needs: Needs;
-}
-
-/** Which files run where. */
-interface Lanes {
-  /** One after the other in one process a list, where a file costs nothing to start. */
-  readonly inside: readonly Load[];
-  /** Each in a process of its own: tests of whole programs, and in a browser. The longest are the first. */
-  readonly outside: readonly Load[];
 }
 
 /** A test that imports one of these needs the node or its images. */
@@ -29,87 +21,108 @@ const sandboxHelpers = new Set([
 const ownNode = 'apps/sandboxd/src/testing.ts';
 
 /** Their sandboxes are of other images than the first. */
-const ofOtherImages = new Set([
+export const ofOtherImages: ReadonlySet<string> = new Set([
   'apps/sandboxd/src/sandboxes/warm.test.ts',
   'e2e/sandboxes.skills.test.ts',
   'e2e/sandboxes.templates.test.ts',
 ]);
 
-/** Two minutes and more: begun late, one lane would still run them when the others have ended. */
-const longest = [
-  'platform',
-  'attacks',
-  'scheduler',
-  'environments.network',
-  'environments.kill',
-  'afternoon',
-  'escapes',
-  'overlaps',
-  'looking',
-  'torture/torture',
-  'hub.account.browser',
-  'hub.browser',
-  'hub.environments.browser',
-  'hub.sandboxes.browser',
-  'hub.states.browser',
-];
-const weightOf = (file: string): number => (longest.some((name) => file.endsWith(`/${name}.test.ts`)) ? 1 : 0);
+/** Files that share a process take about so long: loading the app takes most of a second of each process. */
+const pieceSeconds = 120;
+/** A few files are dealt to two processes all the same, when they take longer than this together. */
+const longAlone = 20;
+/** Of a file that was never measured: of a process of its own, and of one that shares one. */
+const unknownSeconds = { own: 30, shared: 1 };
 
-/** Chooses lanes for test files by where they are and by what they import, directly or not. */
-export function lanesOf(root: string, files: readonly string[]): Lanes {
-  const reached = new Map<string, Set<string>>();
-  const reach = (path: string): Set<string> => {
-    const known = reached.get(path);
-    if (known) return known;
-    const all = new Set<string>();
-    reached.set(path, all);
-    const file = join(root, path);
-    if (!existsSync(file)) return all;
-    for (const { target } of importsOf({ path, text: readFileSync(file, 'utf8') })) {
-      if (target === undefined) continue;
-      all.add(target);
-      for (const further of reach(target)) all.add(further);
-    }
-    return all;
-  };
-  const isOutside = (file: string): boolean =>
+/** What tells tests where the database server of the run is, and what asks it for them. */
+const database = ['apps/server/src/config.ts', 'apps/server/src/testing.ts'];
+
+/**
+ * Whether one of them may ask for the database server of the run, or for a copy of its cluster: a package alone
+ * starts at once.
+ */
+export function needDatabase(root: string, files: readonly string[]): boolean {
+  const reach = reachOf(root);
+  return files.some(
+    (file) =>
+      file.startsWith('e2e/') ||
+      database.some((path) => reach(file).has(path) || readFileSync(join(root, file), 'utf8').includes(path)),
+  );
+}
+
+/** What tests ask for the programs that they start as a person would. */
+const programs = 'packages/programs/src/testing.ts';
+
+/** Whether one of them starts programs of the product: their bundle is made first, and once. */
+export function startPrograms(root: string, files: readonly string[]): boolean {
+  const reach = reachOf(root);
+  return files.some((file) => reach(file).has(programs));
+}
+
+/**
+ * Deals test files to processes, the longest first: tests of whole programs, browsers and node agents have one of
+ * their own,
+ * all others share some by what they need. `secondsOf` answers how long a file took when it was measured.
+ */
+export function piecesOf(
+  root: string,
+  files: readonly string[],
+  secondsOf: (file: string) => number | undefined,
+): Piece[] {
+  const reach = reachOf(root);
+  const hasOwn = (file: string): boolean =>
     file.startsWith('e2e/') || file.endsWith('.browser.test.ts') || reach(file).has(ownNode);
   const needsOf = (file: string): Needs => {
     if (ofOtherImages.has(file)) return 'images';
     return [...reach(file)].some((path) => sandboxHelpers.has(path)) ? 'node' : 'nothing';
   };
-  const needsNode = (file: string): boolean => needsOf(file) !== 'nothing';
-  const inside = files.filter((file) => !isOutside(file));
-  const isFeature = (file: string): boolean => file.startsWith('apps/server/src/features/');
-  const loadOf = (list: string[]): Load => ({ files: list, needs: list.some(needsNode) ? 'node' : 'nothing' });
-  // Lists of about the same length. What waits for the node is not first: its images may have to be built.
-  const own = inside.filter((file) => isFeature(file) && !needsNode(file));
-  const others = inside.filter((file) => !isFeature(file) && !needsNode(file));
-  const everySecond = (rest: number): string[] => own.filter((_, at) => at % 2 === rest);
-  return {
-    inside: [everySecond(0), everySecond(1), others, inside.filter(needsNode)]
-      .filter(({ length }) => length > 0)
-      .map(loadOf),
-    outside: files
-      .filter(isOutside)
-      .sort((a, b) => weightOf(b) - weightOf(a) || (a < b ? 1 : -1))
-      .map((file) => ({ files: [file], needs: needsOf(file) })),
-  };
+  const seconds = (file: string): number =>
+    secondsOf(file) ?? (hasOwn(file) ? unknownSeconds.own : unknownSeconds.shared);
+  const sum = (list: readonly string[]): number => list.reduce((all, file) => all + seconds(file), 0);
+  const shared = files.filter((file) => !hasOwn(file));
+  const pieces = [
+    ...files.filter(hasOwn).map((file): Piece => ({ files: [file], needs: needsOf(file) })),
+    ...(['nothing', 'node'] as const).flatMap((needs) => {
+      const own = shared.filter((file) => needsOf(file) === needs);
+      const count = Math.max(Math.ceil(sum(own) / pieceSeconds), sum(own) > longAlone ? 2 : 1);
+      return deal(own, count, seconds).map((list): Piece => ({ files: list, needs }));
+    }),
+  ];
+  return pieces.sort((a, b) => sum(b.files) - sum(a.files));
 }
 
-/** Begun by every run: without these nothing else matters. */
-const always = new Set(['e2e/platform.test.ts', 'e2e/sandboxes.test.ts']);
+/** So many lists of about the same length, or fewer; the order within one is that of the files. */
+function deal(files: readonly string[], count: number, seconds: (file: string) => number): string[][] {
+  const lists = Array.from({ length: count }, () => ({ files: [] as string[], sum: 0 }));
+  for (const file of files.toSorted((a, b) => seconds(b) - seconds(a))) {
+    const least = lists.reduce((one, other) => (other.sum < one.sum ? other : one));
+    least.files.push(file);
+    least.sum += seconds(file);
+  }
+  return lists.filter((list) => list.files.length > 0).map((list) => list.files.sort());
+}
 
-/** Tests of whole programs and browsers take about an hour: a run that names no files takes one part of them. */
-export const partCount = 4;
-
-/** A part of what runs outside, from 1; the parts take about the same time, and other images are built for the first alone. */
-export function partOf(outside: readonly Load[], part: number): Load[] {
-  let dealt = 0;
-  return outside.filter(({ files: [file = ''], needs }) => {
-    if (always.has(file)) return true;
-    if (needs === 'images') return part === 1;
-    dealt += 1;
-    return dealt % partCount === part % partCount;
-  });
+/** What a file imports: directly, through so many steps, or by default through any number. */
+export function reachOf(root: string, steps = Infinity): (path: string) => ReadonlySet<string> {
+  const targets = new Map<string, string[]>();
+  const targetsOf = (path: string): string[] => {
+    const file = join(root, path);
+    const known = targets.get(path);
+    if (known || !existsSync(file)) return known ?? [];
+    const found = importsOf({ path, text: readFileSync(file, 'utf8') }).flatMap(({ target }) => target ?? []);
+    targets.set(path, found);
+    return found;
+  };
+  const reached = new Map<string, Set<string>>();
+  return (path) => {
+    const before = reached.get(path);
+    if (before) return before;
+    const all = new Set<string>();
+    let edge = [path];
+    for (let step = 0; step < steps && edge.length > 0; step += 1) {
+      edge = edge.flatMap(targetsOf).filter((target) => !all.has(target) && all.add(target));
+    }
+    reached.set(path, all);
+    return all;
+  };
 }

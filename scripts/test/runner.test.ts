@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { lanesOf, partCount, partOf } from './lanes.ts';
+import { testsOf } from './changed.ts';
+import { readCosts } from './costs.ts';
+import { ofOtherImages, piecesOf } from './lanes.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
 const helpers = join(repository, 'apps/server/src/testing.ts');
@@ -14,7 +17,7 @@ function plant(t: TestContext, files: Readonly<Record<string, string>>): string 
   const root = mkdtempSync(join(tmpdir(), 'svc-planted-'));
   t.after(() => rmSync(root, { recursive: true, force: true }));
   execFileSync('git', ['init', '-q', root]);
-  const imports = `import { test, describe, before } from 'node:test';\nimport { spawn } from 'node:child_process';\n`;
+  const imports = `import { test, describe, before } from 'node:test';\nimport { execFileSync, spawn } from 'node:child_process';\n`;
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(join(root, path, '..'), { recursive: true });
     writeFileSync(join(root, path), imports + text);
@@ -22,13 +25,20 @@ function plant(t: TestContext, files: Readonly<Record<string, string>>): string 
   return root;
 }
 
+const runner = [join(repository, 'scripts/test.ts')];
+
+/** The run within a test would report to it. */
+function environment(): NodeJS.ProcessEnv {
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  return env;
+}
+
 /** Runs the suite of a planted repository to its end. */
 async function runSuite(root: string, ...more: string[]): Promise<{ code: number; lines: string[] }> {
   const limits = ['--test-ms=1000', '--end-ms=1500', '--deaf-ms=5000', '--no-system-packages'];
-  const words = [join(repository, 'scripts/test.ts'), `--root=${root}`, ...limits, ...more];
-  const { NODE_TEST_CONTEXT: _, SVC_TEST_PART: __, ...env } = process.env;
+  const words = [...runner, `--root=${root}`, ...limits, ...more];
   return await new Promise((done) => {
-    execFile(process.execPath, words, { env }, (error, stdout, stderr) => {
+    execFile(process.execPath, words, { env: environment() }, (error, stdout, stderr) => {
       const code = error === null ? 0 : Number(error.code);
       done({ code, lines: `${stderr}${stdout}`.trimEnd().split('\n') });
     });
@@ -61,7 +71,7 @@ describe('the test runner', () => {
         });`,
       'whole.test.ts': `test('is sound', () => {});`,
     });
-    const { code, lines } = await runSuite(root, '--no-again');
+    const { code, lines } = await runSuite(root);
     const output = lines.join('\n');
     const faults = lines.filter((line) => line.startsWith('failed: '));
     assert.equal(faults.length, 4, output);
@@ -92,7 +102,7 @@ describe('the test runner', () => {
       'e2e/loop.test.ts': `test('loops', () => { for (;;); });`,
       'e2e/exits.test.ts': `test('exits', () => process.exit(3));`,
     });
-    const { code, lines } = await runSuite(root, '--no-again');
+    const { code, lines } = await runSuite(root);
     const output = lines.join('\n');
     assert.match(output, /✖ never ends/);
     assert.match(lines.slice(-10).join('\n'), /✖ hangs\.test\.ts: never ends\n {2}'test timed out after 1000ms/);
@@ -102,28 +112,34 @@ describe('the test runner', () => {
     assert.equal(code, 1);
   });
 
-  test('what fails beside other files alone is named, and fails no run; what fails again does', async (t) => {
+  test('an error that nothing catches fails the run and names its test, also when that one is over', async (t) => {
     const root = plant(t, {
-      'busy.test.ts': `
-        import { existsSync, writeFileSync } from 'node:fs';
-        const mark = import.meta.filename + '.ran';
-        const isFirst = !existsSync(mark);
-        writeFileSync(mark, '');
-        test('passes when it runs alone', () => { if (isFirst) throw new Error('planted'); });
-        test('is sound', () => {});`,
-      'broken.test.ts': `test('never passes', () => { throw new Error('planted'); });`,
+      'errors.test.ts': `
+        import { setTimeout as sleep } from 'node:timers/promises';
+        test('throws in a timer', async () => {
+          setTimeout(() => { throw new Error('planted 1'); }, 1);
+          await sleep(60);
+        });
+        test('rejects', async () => {
+          void (async () => { await sleep(1); throw new Error('planted 2'); })();
+          await sleep(60);
+        });
+        test('rejects after its end', () => void sleep(60).then(() => { throw new Error('planted 3'); }));
+        test('throws after its end', () => void setTimeout(() => { throw new Error('planted 4'); }, 60));
+        test('is sound', async () => sleep(120));`,
     });
     const { code, lines } = await runSuite(root);
     const output = lines.join('\n');
-    assert.match(
-      output,
-      /^passed alone after it had failed beside others: busy\.test\.ts: passes when it runs alone$/m,
-    );
-    assert.match(output, /^✖ broken\.test\.ts: never passes$/m);
-    assert.deepEqual([lines.at(-1), code], ['2 passed, 1 failed', 1]);
+    const tests = ['throws in a timer', 'rejects', 'rejects after its end', 'throws after its end'];
+    for (const [at, name] of tests.entries()) {
+      const said = lines.findIndex((line) => line.startsWith(`✖ errors.test.ts: ${name}`));
+      assert.match(lines[said + 1] ?? '', new RegExp(`planted ${at + 1}`), output);
+    }
+    assert.match(lines.at(-1) ?? '', /^\d passed, 4 failed$/);
+    assert.equal(code, 1);
   });
 
-  test('a file’s lane is chosen by where it is and what it imports', (t) => {
+  test('a file’s process is chosen by where it is and what it imports', (t) => {
     const root = plant(t, {
       'packages/a/src/a.test.ts': `import './helper.ts';`,
       'packages/a/src/helper.ts': '',
@@ -136,31 +152,168 @@ describe('the test runner', () => {
     const outside = ['e2e/b.test.ts', 'apps/sandboxd/src/x/c.test.ts'];
     const plain = ['packages/a/src/a.test.ts'];
     const withNode = 'apps/server/src/features/d/d.test.ts';
-    const load = (needs: 'nothing' | 'node', ...files: string[]) => ({ files, needs });
-    assert.deepEqual(lanesOf(root, [...plain, ...outside, withNode]), {
-      inside: [load('nothing', ...plain), load('node', withNode)],
-      outside: [load('nothing', 'e2e/b.test.ts'), load('node', 'apps/sandboxd/src/x/c.test.ts')],
-    });
+    const piece = (needs: 'nothing' | 'node', ...files: string[]) => ({ files, needs });
+    assert.deepEqual(
+      piecesOf(root, [...plain, ...outside, withNode], () => undefined),
+      [
+        piece('nothing', 'e2e/b.test.ts'),
+        piece('node', 'apps/sandboxd/src/x/c.test.ts'),
+        piece('nothing', ...plain),
+        piece('node', withNode),
+      ],
+    );
   });
 
-  test('each file of whole programs is in one part, but for the two that every run begins', () => {
-    const tracked = execFileSync('git', ['ls-files', '*.test.ts'], { cwd: repository, encoding: 'utf8' });
-    const { outside } = lanesOf(repository, tracked.trim().split('\n'));
-    for (const { files, needs } of outside) {
-      const text = readFileSync(join(repository, files[0] ?? ''), 'utf8');
-      assert.equal(needs === 'images', /template: '(?:office-acte|desktop)'/.test(text), files.join());
-    }
-    const all = outside.flatMap(({ files }) => files);
-    const parts = Array.from({ length: partCount }, (_, at) => partOf(outside, at + 1).flatMap(({ files }) => files));
-    const timesOf = (file: string): number => parts.filter((part) => part.includes(file)).length;
+  test('files that share a process are dealt in pieces of about two minutes, and the longest piece is the first', (t) => {
+    const root = plant(t, { 'a.test.ts': '', 'b.test.ts': '', 'c.test.ts': '', 'd.test.ts': '', 'e2e/e.test.ts': '' });
+    assert.equal(piecesOf(root, ['a.test.ts'], () => 300).length, 1);
+    const seconds: Record<string, number> = { 'a.test.ts': 100, 'b.test.ts': 80, 'c.test.ts': 20, 'd.test.ts': 10 };
+    const pieces = piecesOf(root, [...Object.keys(seconds), 'e2e/e.test.ts'], (file) => seconds[file] ?? 180);
     assert.deepEqual(
-      all.filter((file) => timesOf(file) !== 1),
-      all.filter((file) => timesOf(file) === partCount),
+      pieces.map(({ files }) => files),
+      [['e2e/e.test.ts'], ['a.test.ts', 'd.test.ts'], ['b.test.ts', 'c.test.ts']],
     );
-    assert.deepEqual(all.filter((file) => timesOf(file) === partCount).sort(), [
-      'e2e/platform.test.ts',
-      'e2e/sandboxes.test.ts',
+  });
+
+  test('tests of other images than the first wait for these, and all that need them are known', () => {
+    const tracked = execFileSync('git', ['ls-files', '*.test.ts'], { cwd: repository, encoding: 'utf8' });
+    const pieces = piecesOf(repository, tracked.trim().split('\n'), () => undefined);
+    const outside = pieces
+      .filter(({ files, needs }) => files.length === 1 && needs !== 'nothing')
+      .flatMap(({ files }) => files);
+    const found = outside.filter((file) =>
+      /template: '(?:office-acte|desktop)'/.test(readFileSync(join(repository, file), 'utf8')),
+    );
+    assert.deepEqual(found.sort(), [...ofOtherImages].sort());
+  });
+
+  test('the last lines tell what a run cost, and which files cost most; the next run begins with these', async (t) => {
+    const root = plant(t, {
+      'dear.test.ts': `test('works', () => { for (const end = performance.now() + 400; performance.now() < end; ); });`,
+      'cheap.test.ts': `test('works', () => {});`,
+    });
+    const { lines } = await runSuite(root);
+    assert.match(lines.join('\n'), /^processor time: .*in 1 lanes\ndearest: dear\.test\.ts: 0\.\d s of processors/m);
+    assert.ok((readCosts(root).get('dear.test.ts')?.cpu ?? 0) > (readCosts(root).get('cheap.test.ts')?.cpu ?? 0));
+  });
+
+  test('--names prints every test with its suites, those of loops too, and runs none', async (t) => {
+    const root = plant(t, {
+      'names.test.ts': `
+        test('alone', () => { throw new Error('planted'); });
+        describe('a suite', () => {
+          before(() => { throw new Error('planted'); });
+          for (const each of [1, 2]) test('number ' + each, { skip: each === 2 }, () => {});
+          describe('inner', () => test('deep', () => {}));
+        });`,
+    });
+    const { code, lines } = await runSuite(root, '--names');
+    assert.deepEqual(lines, [
+      'names.test.ts: alone',
+      'names.test.ts: a suite: number 1',
+      'names.test.ts: a suite: number 2',
+      'names.test.ts: a suite: inner: deep',
     ]);
-    for (const part of parts) assert.ok(part.length > all.length / 5, `${part.length} of ${all.length}`);
+    assert.equal(code, 0);
+  });
+
+  test('--changed takes the files beside a change, those that import it, and those of its area; what all stand on takes all', (t) => {
+    const files = {
+      'apps/server/src/features/keys/keys.test.ts': '',
+      'apps/server/src/features/keys/create.ts': '',
+      'apps/server/src/features/wallet/wallet.test.ts': `import '../keys/create.ts';`,
+      'apps/server/src/features/prompts/prompts.test.ts': '',
+      'apps/server/src/features/schedules/schedules.test.ts': `import './slots.ts';`,
+      'apps/server/src/features/schedules/slots.ts': `import { slots } from '@svc/timetable';`,
+      'packages/timetable/src/slots.ts': '',
+      'apps/sandboxd/src/room.ts': '',
+      'apps/sandboxd/src/room.test.ts': '',
+      'e2e/keys.test.ts': '',
+      'e2e/sandboxes.test.ts': '',
+    };
+    const root = plant(t, files);
+    execFileSync('git', ['add', '-A'], { cwd: root });
+    const all = Object.keys(files).filter((file) => file.endsWith('.test.ts'));
+    const chosen = (...changed: string[]) => testsOf(root, changed, all).files;
+    const feature = 'apps/server/src/features';
+    assert.deepEqual(chosen(`${feature}/keys/create.ts`), [
+      `${feature}/keys/keys.test.ts`,
+      `${feature}/wallet/wallet.test.ts`,
+      'e2e/keys.test.ts',
+    ]);
+    assert.deepEqual(chosen('packages/timetable/src/slots.ts'), [`${feature}/schedules/schedules.test.ts`]);
+    assert.deepEqual(chosen('apps/sandboxd/src/room.ts'), ['apps/sandboxd/src/room.test.ts', 'e2e/sandboxes.test.ts']);
+    assert.deepEqual(chosen('apps/server/src/kernel/db/db.ts'), all);
+  });
+});
+
+const memory = process.platform === 'linux' && process.getuid?.() === 0 ? false : 'mounts need root on Linux';
+
+describe('the folder that tests write to', () => {
+  test('is in memory for root, named by TMPDIR, and gone after the run', { skip: memory }, async (t) => {
+    const root = plant(t, {
+      'where.test.ts': `
+        import { tmpdir } from 'node:os';
+        test('writes', () => console.log('planted', execFileSync('stat', ['-f', '-c', '%T', tmpdir()]).toString().trim(), tmpdir()));`,
+    });
+    const { lines } = await runSuite(root);
+    const [, kind, path = ''] = /planted (\S+) (\S+)/.exec(lines.join('\n')) ?? [];
+    assert.equal(kind, 'tmpfs');
+    assert.equal(existsSync(path), false);
+  });
+
+  test('what a killed run left is ended and removed by the next, and what a living one has is not', {
+    skip: memory,
+  }, async (t) => {
+    const root = plant(t, {
+      'stays.test.ts': `
+        import { tmpdir } from 'node:os';
+        test('stays', async () => {
+          const child = spawn('sleep', ['86394'], { cwd: tmpdir(), detached: true, stdio: 'ignore' });
+          console.error('planted', process.ppid, child.pid, tmpdir());
+          await new Promise((resolve) => setTimeout(resolve, 3_600_000));
+        });`,
+    });
+    const begin = async () => {
+      const run = spawn(process.execPath, [...runner, `--root=${root}`, '--no-system-packages'], {
+        env: environment(),
+      });
+      t.after(() => run.kill('SIGTERM'));
+      let text = '';
+      const { promise, resolve: found, reject } = Promise.withResolvers<{ pid: number; path: string }>();
+      run.once('exit', () => reject(new Error(`it ended: ${text}`)));
+      run.stdout.resume();
+      run.stderr.on('data', (chunk) => {
+        text += String(chunk);
+        const [, pid, path] = /planted \d+ (\d+) (\S+)\n/.exec(text) ?? [];
+        if (path !== undefined) found({ pid: Number(pid), path });
+      });
+      return { run, ...(await promise) };
+    };
+    const dead = await begin();
+    const living = await begin();
+    dead.run.kill('SIGKILL');
+    await once(dead.run, 'exit');
+    assert.ok(existsSync(dead.path) && isAlive(dead.pid), 'nobody cleans up after a run that was killed');
+    await runSuite(plant(t, { 'next.test.ts': `test('is sound', () => {});` }));
+    assert.deepEqual([existsSync(dead.path), isAlive(dead.pid)], [false, false]);
+    assert.deepEqual([existsSync(living.path), isAlive(living.pid)], [true, true]);
+    const ended = once(living.run, 'exit');
+    living.run.kill('SIGTERM');
+    await ended;
+  });
+
+  test('full, the run ends with one line that says so', { skip: memory }, async (t) => {
+    const root = plant(t, {
+      'fills.test.ts': `
+        import { tmpdir } from 'node:os';
+        test('waits', async () => {
+          execFileSync('mount', ['-o', 'remount,size=200m', tmpdir()]);
+          await new Promise((resolve) => setTimeout(resolve, 3_600_000));
+        });`,
+    });
+    const { code, lines } = await runSuite(root, '--test-ms=60000', '--deaf-ms=60000');
+    assert.match(lines.join('\n'), /^failed: \S+ has \d+ MiB left: the run was ended$/m);
+    assert.equal(code, 1);
   });
 });
