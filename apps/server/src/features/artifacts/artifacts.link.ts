@@ -1,3 +1,4 @@
+import { missingBlob } from '../../kernel/outside/blobs.ts';
 import { timingSafeEqual } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -31,7 +32,12 @@ export async function openSigned(
 ): Promise<{ row: ArtifactRow; body: Readable; bytes: number }> {
   const row = await findSigned(kernel, link);
   const blob = await kernel.blobs.get(`artifacts/${row.id}`, select(row));
-  if (!blob) throw notFound('artifact');
+  if (!blob) {
+    // Deleted meanwhile, or never here.
+    if ((await artifactById(kernel.sql, row.id))?.scan !== 'clean') throw notFound('artifact');
+    kernel.log.error({ artifact: row.id }, 'the file of an artifact is missing');
+    throw missingBlob('this file');
+  }
   return { row, ...blob };
 }
 

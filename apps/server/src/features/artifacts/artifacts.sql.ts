@@ -93,3 +93,11 @@ export async function idsOfAccount(db: Db, accountId: string, after: string, lim
 export async function expireArtifacts(db: Db, ids: readonly string[]): Promise<void> {
   await db`update artifacts.artifacts set expires_at = created_at - interval '1 day' where id = any(${[...ids]})`;
 }
+
+/** Whether the file of an artifact is stored. */
+export async function hasArtifacts(db: Db): Promise<boolean> {
+  const [row] = await db<
+    { yes: boolean }[]
+  >`select exists (select from artifacts.artifacts where scan = 'clean') as yes`;
+  return row?.yes ?? false;
+}

@@ -1,3 +1,4 @@
+import { hasArtifacts } from './artifacts.sql.ts';
 import type { Manifest } from '../../kernel/feature.ts';
 import { deleteOfAccount } from './artifacts.collect.ts';
 import type { contract, RouteOutput } from '@svc/contract';
@@ -42,6 +43,7 @@ function viewOf(kernel: Kernel, row: ArtifactRow): Artifact {
 /** The feature without a running platform. */
 export const artifactsManifest: Manifest = {
   name: 'artifacts',
+  hasBlobs: hasArtifacts,
   data: {
     tables: [],
     async end(parts, { accountId }) {

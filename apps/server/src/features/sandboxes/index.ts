@@ -26,6 +26,7 @@ import { findSandbox, forgetOldAudit, type SandboxRow } from './sandboxes.sql.ts
 import { writeBytes } from './writeFile.ts';
 
 export type { Caller } from './nodes/commands.ts';
+export { listLostNodes } from './sandboxes.sql.ts';
 
 /** Throws 403 when an operator switched sandboxes off for the account. */
 export function checkEnabled({ features }: Actor): void {

@@ -224,7 +224,7 @@ describe('files of sandboxes', () => {
     for (const changed of [
       change('expires', String(expires + 1)),
       change('expires', ''),
-      change('signature', `${signature.slice(0, -2)}AA`),
+      change('signature', `${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`),
       change('signature', ''),
       artifact.url.replace(artifact.id, randomUUID()),
       linkOf(t.gateway.kernel, { id: artifact.id, expires_at: new Date(Date.now() - 1_000).toISOString() }),

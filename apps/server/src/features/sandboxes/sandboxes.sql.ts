@@ -282,6 +282,18 @@ export async function noteMissing(db: Db, time: Time, id: string): Promise<{ ms:
   return { ms: row?.ms ?? 0, seenAt: row?.seen_at };
 }
 
+/** Nodes that no gateway has reached for so long, and how many paused sandboxes wait for each; those that hold none are left out. */
+export async function listLostNodes(
+  db: Db,
+  longerMs: number,
+): Promise<{ id: string; seconds: number; paused: number }[]> {
+  return db`
+    select n.id, extract(epoch from now() - n.missing_since)::float8 as seconds, s.paused
+    from sandboxes.nodes n cross join lateral (
+      select count(*)::int as paused from sandboxes.sandboxes where node_id = n.id and state = 'paused') s
+    where n.missing_since < now() - make_interval(secs => ${longerMs / 1000}) and s.paused > 0 order by n.id limit 20`;
+}
+
 export async function listNodes(db: Db) {
   return db<{ id: string; address: string }[]>`select id, address from sandboxes.nodes order by id`;
 }

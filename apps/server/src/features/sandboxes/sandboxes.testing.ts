@@ -5,6 +5,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { NodeClient } from '@svc/sandboxd-api';
+import { testedProgram } from '../../../../../packages/programs/src/testing.ts';
 import type { SettingName } from '../../config.ts';
 import { testSandboxes } from '../../config.ts';
 import type { Clock } from '../../kernel/base/clock.ts';
@@ -107,7 +108,7 @@ export function sandboxesTest(
   };
 }
 
-const program = resolve(import.meta.dirname, '../../../../sandboxd/src/main.ts');
+const program = testedProgram(resolve(import.meta.dirname, '../../../../sandboxd/src/main.ts'));
 
 /** A node agent of a test. */
 export interface TestNode {

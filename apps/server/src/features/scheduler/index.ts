@@ -1,3 +1,4 @@
+import { hasStoredLogs } from './logs/logs.sql.ts';
 import type { Manifest } from '../../kernel/feature.ts';
 import { runs } from './scheduler.moves.ts';
 import { runLogBytesQuota } from './logs/logs.sql.ts';
@@ -112,6 +113,7 @@ export class Scheduler implements SchedulerOfSchedules {
 /** The feature without a running platform. */
 export const schedulerManifest: Manifest = {
   name: 'scheduler',
+  hasBlobs: hasStoredLogs,
   data: {
     tables: ['scheduler.runs', 'scheduler.specs', 'scheduler.logs', 'scheduler.hosts'],
     async end(parts, { accountId }) {

@@ -4,7 +4,7 @@ import { notFound } from '../../kernel/base/errors.ts';
 import { followText } from '../../kernel/streams/follow.ts';
 import { Answer, type Operation, operation } from '../../kernel/feature.ts';
 import { findLog } from './logs/logs.sql.ts';
-import { readLog } from './logs/store.ts';
+import { openLog, readLog } from './logs/store.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
 import { findRun } from './scheduler.sql.ts';
 import { runStates } from './scheduler.states.ts';
@@ -22,7 +22,7 @@ export const log = (parts: SchedulerParts): Operation =>
     if (!context.isStreamed) {
       const { bytes = 0 } = (await findLog(kernel.sql, run.id)) ?? {};
       const kept = { ...headers, 'x-svc-log-bytes': String(bytes) };
-      return new Answer(Readable.from(readLog(kernel, run.id, query.from)), { headers: kept });
+      return new Answer(await openLog(kernel, run.id, query.from), { headers: kept });
     }
     const stream = context.openEvents();
     const following = followText(kernel.clock, stream, query.from, {

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAccount, http, startGateway, until } from '../../testing.ts';
+import { randomOf, suiteSeed } from '../../testing.random.ts';
 import { openTestPool } from '../../kernel/testing.ts';
 
 /** The suite's share of the 200 that were shown; `SVC_TEST_KILLS=200` runs them all in about two minutes. */
 const kills = Number(process.env['SVC_TEST_KILLS'] ?? 4);
+const random = randomOf(suiteSeed);
 const lanes = 4;
 const ticker = join(import.meta.dirname, 'tickers/testing.ts');
 
@@ -34,6 +36,8 @@ describe('scheduler: tickers that are killed', () => {
       assert.equal((await http(gateway.url, '/v1/schedules', { method: 'POST', key: account.key, body })).status, 201);
     }
     await gateway.close();
+    // However fast the machine is, the last gateway stays until more than five slots of each schedule are due.
+    const enough = Date.now() + 7000;
     const name = 'database' in database.target ? database.target.database : '';
     const isBehind = async (): Promise<boolean> =>
       (await sql`select 1 from schedules.schedules where next_run_at < now() - interval '30 seconds' limit 1`).length >
@@ -44,7 +48,7 @@ describe('scheduler: tickers that are killed', () => {
     };
     await Promise.all(Array.from({ length: lanes }, lane));
     await using last = await startGateway(database);
-    const end = new Date();
+    const end = new Date(Math.max(Date.now(), enough));
     await until(async () => {
       const behind = await last.kernel.sql`select 1 from schedules.schedules where next_run_at <= ${end} limit 1`;
       return behind.length === 0;
@@ -55,7 +59,7 @@ describe('scheduler: tickers that are killed', () => {
       from scheduler.runs group by schedule_id`;
     assert.equal(schedules.length, 20);
     for (const { runs, seconds, distinct } of schedules) assert.deepEqual([runs, distinct], [seconds, seconds]);
-    assert.ok((schedules[0]?.runs ?? 0) > 5);
+    assert.ok(schedules.every(({ runs }) => runs > 5));
   });
 });
 
@@ -68,7 +72,7 @@ async function killOne(database: string, isBehind: () => Promise<boolean>): Prom
   const gone = once(child, 'exit');
   const [said] = (await Promise.race([once(child.stdout, 'data'), gone])) as [unknown];
   assert.equal(String(said), 'ticking\n');
-  await delay(Math.random() * 500);
+  await delay(random() * 500);
   while (await isBehind()) await delay(100);
   child.kill('SIGKILL');
   await gone;

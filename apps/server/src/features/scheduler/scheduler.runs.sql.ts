@@ -144,7 +144,7 @@ export async function listIdleChains(
 export async function listOrphanedSteps(db: Db, limit: number): Promise<{ id: string; schedule_id: string }[]> {
   return db`
     select r.id, r.schedule_id from scheduler.runs r join scheduler.runs c on c.id = r.parent_run_id
-    where r.state in ${runStates.sql('active')(db)} and r.parent_run_id is not null
+    where r.state in ${runStates.sql('active')(db)} and r.chain_step is not null
       and c.state <> 'running'
     limit ${limit}`;
 }

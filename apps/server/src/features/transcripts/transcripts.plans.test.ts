@@ -99,6 +99,27 @@ describe('a search beside 20,000 utterances of others', () => {
     check(await plansOf(sql, (db) => showPassages(db, accountId, [place])), own);
   });
 
+  test('by names compares few of them, by an index, and finds all that are alike', async () => {
+    const stored = await sql<{ name: string }[]>`
+      select distinct name from transcripts.names where account_id = ${accountId} order by name limit 30`;
+    for (const { name } of stored) {
+      const [misspelt] = [`${name.slice(0, -1)}x`];
+      const asking = { accountId, names: [misspelt], scope: {}, limit: 400 };
+      const alike = await sql`
+        select distinct transcript_id, unnest(seqs) as seq from transcripts.names
+        where account_id = ${accountId} and similarity(name, ${misspelt}) >= 0.45`;
+      assert.deepEqual((await findByNames(sql, asking)).length, Math.min(400, alike.length), name);
+    }
+    const asking = { accountId, names: Array.from({ length: 32 }, (_, n) => `name${n}xyz`), scope: {}, limit: 400 };
+    const looks = (await plansOf(sql, (db) => findByNames(db, asking)))
+      .flatMap(nodesOf)
+      .filter(({ 'Index Name': index }) => index === 'names_marks');
+    assert.deepEqual(
+      looks.map(({ 'Actual Loops': loops }) => loops),
+      [8],
+    );
+  });
+
   test('by meaning reads the vectors of the account alone', async () => {
     const { bits } = quantised(vectorFrom(randomOf(4), dimensions));
     const asking = { accountId, model: 'vectors-1', bits, scope: {}, limit: 400 };

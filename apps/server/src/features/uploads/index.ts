@@ -1,3 +1,4 @@
+import { hasPieces } from './uploads.sql.ts';
 import type { Manifest } from '../../kernel/feature.ts';
 import { uploadBytesQuota, uploadsQuota } from './uploads.sql.ts';
 
@@ -7,6 +8,7 @@ export { Uploads } from './uploads.store.ts';
 /** The feature without a running platform. */
 export const uploadsManifest: Manifest = {
   name: 'uploads',
+  hasBlobs: hasPieces,
   data: {
     tables: ['uploads.uploads'],
     async end({ blobs }, { accountId }) {

@@ -246,3 +246,9 @@ export async function releaseUploads(db: Db, time: Time, transcriptId: string): 
   await db`
     update uploads.uploads set transcript_id = null, expires_at = ${nowOf(db, time)} where transcript_id = ${transcriptId}`;
 }
+
+/** Whether a piece of an upload is stored. */
+export async function hasPieces(db: Db): Promise<boolean> {
+  const [row] = await db<{ yes: boolean }[]>`select exists (select from uploads.parts) as yes`;
+  return row?.yes ?? false;
+}

@@ -1,3 +1,4 @@
+import { missingBlob } from '../../kernel/outside/blobs.ts';
 import { createHash, type Hash, randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Db } from '../../kernel/db/db.ts';
@@ -174,7 +175,8 @@ export class Uploads {
     // The piece may be tried again.
     this.#digests.keep(row.id, row.at, hash.copy());
     const blob = await this.#kernel.blobs.get(blobOf(row.account_id, row.id, write));
-    await take((blob?.body ?? []) as AsyncIterable<Buffer>);
+    if (!blob) throw missingBlob('a piece of this upload');
+    await take(blob.body as AsyncIterable<Buffer>);
     return hash;
   }
 
@@ -202,7 +204,7 @@ export class Uploads {
     const { sql, blobs } = this.#kernel;
     for (const part of await storedParts(sql, row.id)) {
       const blob = await blobs.get(blobOf(row.account_id, row.id, part));
-      if (!blob || blob.bytes !== part.bytes) throw new Error(`a part of upload ${row.id} is missing or cut`);
+      if (!blob || blob.bytes !== part.bytes) throw missingBlob('a piece of this upload');
       try {
         yield* blob.body as AsyncIterable<Buffer>;
       } finally {

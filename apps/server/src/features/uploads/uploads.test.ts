@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest, until } from '../../testing.ts';
 import { sweepUploads } from './uploads.jobs.ts';
+import { Uploads } from './uploads.store.ts';
 import { metadataOf } from './uploads.tus.ts';
 import { beginUpload, type BegunUpload, offsetOf, openPatch, sendPiece, tusOf } from './uploads.testing.ts';
 
@@ -184,6 +185,18 @@ describe('uploads', () => {
     assert.equal(answer.headers.get('repr-digest'), digest(file)['repr-digest']);
     const state = (await answer.json()) as { sha256: string };
     assert.equal(state.sha256, createHash('sha256').update(file).digest('hex'));
+  });
+
+  test('is an error when a piece is not in the store, and never shorter', async () => {
+    const file = randomBytes(2_000);
+    const upload = await beginUpload(gateway, account, file.length);
+    assert.equal((await sendPiece(upload, account, 0, file)).status, 204);
+    const { blobs } = gateway.kernel;
+    for (const name of await piecesOf(upload)) await blobs.delete(name);
+    const uploads = new Uploads(gateway.kernel);
+    await assert.rejects(async () => {
+      for await (const _ of uploads.read({ id: upload.id, account_id: account.id }));
+    }, /a piece of this upload is missing in the store/);
   });
 
   test('compare the digest of the whole without reading pieces again that this gateway took', async (t) => {

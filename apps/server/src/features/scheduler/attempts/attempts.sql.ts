@@ -17,12 +17,14 @@ export interface RunAttempt {
 /** Attempts that are kept of a run. */
 const mostKept = 10;
 
-/** Keeps an attempt that ended, and the nine before it. Attempts are counted up, also those that a host handed back. */
+/**
+ * Keeps an attempt that ended, and the nine before it. Attempts are counted up, also those that a host handed back.
+ * Most runs have one attempt. A delete that was planned while the table was small read all of it for each result.
+ */
 export async function insertAttempt(db: Db, runId: string, ended: RunAttempt): Promise<void> {
+  if (ended.attempt > mostKept)
+    await db`delete from scheduler.attempts where run_id = ${runId} and attempt <= ${ended.attempt - mostKept}`;
   await db`
-    with old as (
-      delete from scheduler.attempts where run_id = ${runId} and attempt <= ${ended.attempt - mostKept}
-    )
     insert into scheduler.attempts ${db({ run_id: runId, ...ended })} on conflict (run_id, attempt) do nothing`;
 }
 

@@ -1,5 +1,5 @@
 import type { Db } from '../../../kernel/db/db.ts';
-import { fragmentOf, statement } from '../../../kernel/db/statement.ts';
+import { fragmentOf, leastId, statement } from '../../../kernel/db/statement.ts';
 import { listText } from '../../../kernel/machine.ts';
 import type { Deal } from '../../../kernel/share/share.ts';
 import { recording } from '../../../kernel/streams/feed.ts';
@@ -22,16 +22,19 @@ const renewable = fragmentOf(listText(runs.moves.keep.from));
 
 /**
  * Runs of one schedule go one after the other, in the order of their slots: also after an attempt that was ended, whose
- * process may live until its holder says that it is gone, or its lease is over. `now` is a place of the statement, as are
- * those of the pieces below.
+ * process may live until its holder says that it is gone, or its lease is over. `now` is a place of the statement, as
+ * are those of the pieces below. `offset 0` asks each question of one run: as a join it is planned for the few runs of
+ * a quiet night, and compares each run of a burst with all the others.
  */
 const isNext = (now: string): string => `not exists (
   select 1 from scheduler.runs other
   where other.schedule_id = r.schedule_id
     and (other.state = 'running'
-      or (other.state = 'pending' and (other.scheduled_for, other.id) < (r.scheduled_for, r.id))))
+      or (other.state = 'pending' and (other.scheduled_for, other.id) < (r.scheduled_for, r.id)))
+  offset 0)
   and not exists (
-    select 1 from scheduler.runs other where other.schedule_id = r.schedule_id and other.ending_until > ${now})`;
+    select 1 from scheduler.runs other
+    where other.schedule_id = r.schedule_id and other.ending_until > ${now} offset 0)`;
 
 /** The columns that make a run its holder's: those of the move `claim`, with which a test compares them. */
 const held = (holder: string, now: string, leaseUntil: string): string => `
@@ -142,7 +145,7 @@ export async function claimFailover(
   return row;
 }
 
-const isWaiting = `state in ${claimable} and pool = 'cloud'`;
+const isWaiting = `state in ${claimable} and pool = 'cloud' and account_id >= ${leastId}`;
 const takeForCloud = statement<RunRow>(`
   with recursive accounts as (
     (select account_id from scheduler.runs where ${isWaiting} order by account_id limit 1)
@@ -167,8 +170,8 @@ const takeForCloud = statement<RunRow>(`
     order by w.turn, w.scheduled_for, w.id limit $6::int
   ),
   next as (
-    select r.id from scheduler.runs r join dealt using (id)
-    where r.state in ${claimable} for update of r skip locked
+    select r.id from scheduler.runs r
+    where r.id = any(array(select id from dealt)) and r.state in ${claimable} for update of r skip locked
   )
   ${claiming('$7::uuid', '$4::timestamptz', '$8::timestamptz')}`);
 

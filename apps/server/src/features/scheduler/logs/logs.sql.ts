@@ -89,3 +89,9 @@ export async function listOldLogs(db: Db, before: string, limit: number): Promis
 export async function deleteLogs(db: Db, runIds: readonly string[]): Promise<void> {
   await db`delete from scheduler.logs where run_id = any(${[...runIds]}::uuid[])`;
 }
+
+/** Whether the log of a run is stored. */
+export async function hasStoredLogs(db: Db): Promise<boolean> {
+  const [row] = await db<{ yes: boolean }[]>`select exists (select from scheduler.logs where stored_bytes > 0) as yes`;
+  return row?.yes ?? false;
+}

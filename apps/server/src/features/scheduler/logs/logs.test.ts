@@ -161,6 +161,35 @@ describe('scheduler: logs of runs', () => {
     await until(async () => t.gateway.kernel.streams.count() === 0);
   });
 
+  test('one whose blob is missing is an error and never empty, and what is added to it is not stored in its place', async () => {
+    const { blobs, sql } = t.gateway.kernel;
+    const run = await begin();
+    await added(run, 0, 'stored ');
+    await t.result(run, device, { ok: true });
+    t.clock.leap(6 * minute);
+    await storeLogs.run(t.gateway.kernel);
+    await added(run, 7, 'loose');
+    const name = `schedule-logs/${t.account.id}/${run.id}`;
+    await blobs.delete(name);
+    for (const from of [0, 3]) {
+      const { status, body } = await t.call('GET', `/v1/schedule-runs/${run.id}/log?from=${from}`);
+      assert.deepEqual([status, body.error.code], [500, 'internal_error']);
+      assert.match(body.error.message, /^the log of this run is missing in the store.*svc doctor/);
+    }
+    assert.equal(await read(run, 7), 'loose');
+    const other = await begin();
+    await added(other, 0, 'of another');
+    await t.result(other, device, { ok: true });
+    t.clock.leap(6 * minute);
+    await storeLogs.run(t.gateway.kernel);
+    assert.equal(await blobs.get(name), undefined);
+    const [kept] = await sql`select stored_bytes::int as stored from scheduler.logs where run_id = ${run.id}`;
+    assert.equal(kept?.['stored'], 7);
+    assert.equal((await sql`select 1 from scheduler.log_parts where run_id = ${other.id}`).length, 0);
+    await blobs.put(name, Buffer.from('stored '));
+    assert.equal(await read(run), 'stored loose');
+  });
+
   test('output of the cloud is kept whole too, and a deleted account keeps no log', async () => {
     const run = await begin();
     await added(run, 0, 'x');

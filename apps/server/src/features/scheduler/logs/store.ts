@@ -6,6 +6,7 @@ import { plus, readNow } from '../../../kernel/db/instant.ts';
 import type { Deleting } from '../../../kernel/deletion.ts';
 import type { JobDefinition } from '../../../kernel/feature.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
+import { missingBlob } from '../../../kernel/outside/blobs.ts';
 import { checkQuota } from '../../../kernel/records/quotas.ts';
 import {
   addPart,
@@ -72,7 +73,13 @@ export async function* readLog(
   if (!log) return;
   if (at < log.stored_bytes) {
     const stored = await blobs.get(blobOf(log), { start: at, end: log.stored_bytes - 1 });
-    if (stored) for await (const chunk of stored.body as AsyncIterable<Buffer>) yield chunk;
+    if (!stored) throw missingBlob('the log of this run');
+    let bytes = 0;
+    for await (const chunk of stored.body as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      yield chunk;
+    }
+    if (bytes !== log.stored_bytes - at) throw missingBlob('a part of the log of this run');
     at = log.stored_bytes;
   }
   for (;;) {
@@ -92,6 +99,17 @@ export async function* readLog(
   if (now && now.stored_bytes > at) yield* readLog({ sql, blobs }, runId, at);
 }
 
+/** The same; throws before the first byte what can be known by then, as a head cannot be taken back. */
+export async function openLog(kernel: Pick<Kernel, 'sql' | 'blobs'>, runId: string, from: number): Promise<Readable> {
+  const pieces = readLog(kernel, runId, from);
+  const first = await pieces.next();
+  const all = async function* (): AsyncGenerator<Buffer> {
+    if (!first.done) yield first.value;
+    yield* pieces;
+  };
+  return Readable.from(all());
+}
+
 /** Every ten minutes: makes one blob of the parts of a log that nothing was added to for five minutes. */
 export const storeLogs: JobDefinition = {
   name: 'scheduler.storeLogs',
@@ -100,11 +118,23 @@ export const storeLogs: JobDefinition = {
     const { sql, clock } = kernel;
     const before = plus(await readNow(sql, clock), -restMs).iso;
     for (let loose = await listLoose(sql, before, batch); loose.length > 0; ) {
-      for (const log of loose) await storeLog(kernel, log);
-      loose = loose.length < batch ? [] : await listLoose(sql, before, batch);
+      let stored = 0;
+      for (const log of loose) stored += Number(await storeApart(kernel, log));
+      loose = loose.length < batch || stored === 0 ? [] : await listLoose(sql, before, batch);
     }
   },
 };
+
+/** Answers whether it was stored: a log whose blob is missing holds up no other, and keeps its parts. */
+async function storeApart(kernel: Pick<Kernel, 'sql' | 'blobs' | 'log'>, log: LogRow): Promise<boolean> {
+  try {
+    await storeLog(kernel, log);
+    return true;
+  } catch (err) {
+    kernel.log.error({ err, run: log.run_id }, 'the log of a run was not stored; it is tried again');
+    return false;
+  }
+}
 
 /** Replaces a blob as a whole: a reader of the old one has it open. */
 async function storeLog(kernel: Pick<Kernel, 'sql' | 'blobs'>, log: LogRow): Promise<void> {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Json, minute, openScheduler } from '../scheduler.testing.ts';
-import { startGateway } from '../../../testing.ts';
+import { testClock } from '../../../kernel/base/clock.ts';
+import { createAccount, http, startGateway, testDatabase, until } from '../../../testing.ts';
+import { type Json, minute, openScheduler, schedulerTest } from '../scheduler.testing.ts';
 import { Scheduler } from '../index.ts';
 import { tickSchedules } from './ticker.ts';
 
@@ -44,5 +45,28 @@ describe('scheduler: many tickers', () => {
     const wrong = await sql`
       select 1 from scheduler.runs where scheduled_for <> date_trunc('minute', scheduled_for) limit 1`;
     assert.equal(wrong.length, 0);
+  });
+});
+
+describe('scheduler: slots that nobody takes', () => {
+  test('are late in the schedule, on the first page and in the metric, until a worker takes them', async () => {
+    const clock = testClock(Date.parse('2026-11-23T08:59:55Z'));
+    await using database = await testDatabase();
+    await using gateway = await startGateway(database, { clock, role: { serves: true, works: false, relays: true } });
+    const t = schedulerTest(database, gateway, clock, await createAccount(gateway));
+    const lag = async () =>
+      /^svc_schedule_lag_seconds (\S+)$/m.exec(await gateway.kernel.metrics.registry.metrics())?.[1];
+    const made = await t.create();
+    const slot = '2026-11-23T09:00:00.000Z';
+    assert.deepEqual([made.next_run_at, await lag()], [slot, '0']);
+    clock.leap(3 * minute);
+    const late = await t.get(made.id);
+    assert.deepEqual([late.next_run_at, late.upcoming[0]], [slot, '2026-11-23T09:03:00.000Z']);
+    assert.equal(await lag(), '175');
+    const { body } = await http(gateway.url, '/v1/overview', { key: t.account.key });
+    assert.equal(body.next[0].at, slot);
+    await using _worker = await startGateway(database, { clock, role: { serves: false, works: true, relays: false } });
+    await until(async () => (await t.runsOf(made)).length > 0);
+    assert.deepEqual([(await t.get(made.id)).next_run_at, await lag()], ['2026-11-23T09:03:00.000Z', '0']);
   });
 });

@@ -28,15 +28,8 @@ import { admit, type RunCandidate, cancelActive, moveLocked, type SchedulerParts
 import { tellLate } from '../outcomes/alerts.ts';
 import { nextChainMove } from '../scheduler.rules.ts';
 import { moveRun } from '../outcomes/settle.ts';
-import {
-  listKeyless,
-  listOverdue,
-  lockRun,
-  probeRuns,
-  type RunRow,
-  takeLate,
-  timeoutGraceSeconds,
-} from '../scheduler.sql.ts';
+import { lockRun, type RunRow } from '../scheduler.sql.ts';
+import { listKeyless, listOverdue, probeRuns, takeLate, timeoutGraceSeconds } from './due.sql.ts';
 import { byTime, move } from '../scheduler.moves.ts';
 
 /** Schedules a transaction takes: 10,000 that are due at once are shared by all gateways in pieces of this size. */
@@ -226,8 +219,6 @@ export class Ticker {
   /** When keys were looked at last; of `clock.monotonic()`. */
   #keysAt = Number.NEGATIVE_INFINITY;
   #loop: Loop | undefined;
-  /** How late the longest due schedule is. */
-  #lagMs = 0;
   #warnedAt = Number.NEGATIVE_INFINITY;
 
   /** `onCloud` is called when there are runs for the cloud. */
@@ -236,13 +227,18 @@ export class Ticker {
     this.#onCloud = onCloud;
     parts.changes.onWake(() => this.#loop?.wake());
     const help = 'How late the longest due schedule is';
-    parts.kernel.metrics.gauge('svc_schedule_lag_seconds', help, () => this.#lagMs / 1_000);
+    parts.kernel.metrics.gauge('svc_schedule_lag_seconds', help, () => this.#readLag());
   }
 
   /** Ticks from now on. */
   start(): void {
     const work = () => this.#tick();
-    this.#loop = startLoop(this.#parts.kernel, { name: 'scheduler.tick', everyMs: longestSleepMs, work });
+    this.#loop = startLoop(this.#parts.kernel, {
+      name: 'scheduler.tick',
+      everyMs: longestSleepMs,
+      isVital: true,
+      work,
+    });
     this.#loop.wake();
   }
 
@@ -252,10 +248,21 @@ export class Ticker {
     await this.#loop?.stop();
   }
 
+  /** Asked of the rows: a process that does not tick, or whose ticker hangs, must not say that none is late. */
+  async #readLag(): Promise<number> {
+    const { sql, clock, log } = this.#parts.kernel;
+    try {
+      const { ms } = await probeSchedules(sql, clock, []);
+      return ms === null ? 0 : Math.max(0, -ms) / 1_000;
+    } catch (err) {
+      log.debug({ err }, 'how late schedules are cannot be read');
+      return Number.NaN;
+    }
+  }
+
   /** More schedules are due than this installation takes: it says so, once a minute. */
   #noteLag(ms: number): void {
     const { clock, log } = this.#parts.kernel;
-    this.#lagMs = ms;
     if (ms < lateMs || clock.monotonic() - this.#warnedAt < warnEveryMs) return;
     this.#warnedAt = clock.monotonic();
     log.warn(

@@ -17,3 +17,9 @@ export async function findPlayable(db: Db, id: string, track: string): Promise<P
       and a.may_run and coalesce((a.features->>'transcripts')::boolean, true)`;
   return row;
 }
+
+/** Whether the audio of a track is stored. */
+export async function hasAudio(db: Db): Promise<boolean> {
+  const [row] = await db<{ yes: boolean }[]>`select exists (select from transcripts.tracks where is_joined) as yes`;
+  return row?.yes ?? false;
+}

@@ -71,7 +71,7 @@ export async function untilDue(db: Db, time: Time): Promise<number | undefined> 
 export async function lockLost(db: Db, time: Time, limit: number): Promise<StepRow[]> {
   return db<StepRow[]>`
     select ${columns(db)} from transcripts.steps s
-    where state = 'running' and (lease_until <= ${nowOf(db, time)}
+    where state = 'running' and lease_until is not null and (lease_until <= ${nowOf(db, time)}
       or not exists (select from kernel.live_gateways_view g where g.id = s.gateway_id))
     order by lease_until limit ${limit} for update skip locked`;
 }
