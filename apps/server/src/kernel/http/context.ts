@@ -120,6 +120,25 @@ export class Context {
     this.#heldBytes += bytes;
   }
 
+  /**
+   * Waits until it is the account's turn to make a long answer, and has the turn until the answer is made: of those that
+   * are made at once, each keeps its rows in memory. Throws 503 when too many of the account wait.
+   */
+  beginLong(): Promise<void> {
+    const [begun, made] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    this.endLong();
+    this.endLong = made.resolve;
+    const wait = async (): Promise<void> => {
+      begun.resolve();
+      await made.promise;
+    };
+    this.#request.server.long.run(this.actor.accountId, wait, this.signal).catch(begun.reject);
+    return begun.promise;
+  }
+
+  /** Gives the turn of `beginLong` back. */
+  endLong: () => void = () => {};
+
   /** Lets the body go before the answer ends: a stream may last for minutes, and none of it is needed any more. */
   dropBody(): void {
     const { body } = this.#request;

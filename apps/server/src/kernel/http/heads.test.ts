@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
-import { http, openTest, until } from '../../testing.ts';
+import { openTest } from '../../testing.ts';
 
 /** The answer that a raw connection gets. */
 async function ask(url: string, text: string): Promise<string> {
@@ -51,32 +51,7 @@ describe('heads of requests', () => {
     assert.equal(statusOf(await get(plain.gateway.url, 'evil.test')), 200);
   });
 
-  test('connections that say nothing are bounded for an address, and those that asked do not count', async () => {
-    const { url } = plain.gateway;
-    const port = Number(new URL(url).port);
-    const sockets: Socket[] = [];
-    let closed = 0;
-    const open = () => {
-      const socket = connect(port, '127.0.0.1', () => socket.write('GET /health HTTP/1.1\r\nhost: '));
-      socket.on('close', () => (closed += 1)).on('error', () => {});
-      sockets.push(socket);
-    };
-    try {
-      // Kept alive: its place is free again.
-      await http(url, '/health');
-      for (let n = 0; n < 400; n += 1) open();
-      await until(() => closed >= 140);
-      assert.ok(closed <= 145, `${closed} of 400 were closed, 256 may be open`);
-      sockets.find(({ destroyed }) => !destroyed)?.destroy();
-      await until(async () => (await http(url, '/health').catch(() => undefined))?.status === 200);
-    } finally {
-      for (const socket of sockets) socket.destroy();
-    }
-  });
-
-  test('a head that does not come to its end within 10 s ends its connection, and there are fewer connections than files', () => {
-    const { server } = plain.gateway.app.http;
-    assert.equal(server.headersTimeout, 10_000);
-    assert.ok(server.maxConnections > 256);
+  test('a head that does not come to its end within 10 s ends its connection', () => {
+    assert.equal(plain.gateway.app.http.server.headersTimeout, 10_000);
   });
 });

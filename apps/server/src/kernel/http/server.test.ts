@@ -250,7 +250,7 @@ describe('errors over HTTP', () => {
   });
 
   test('402, then 403, then 429, then 400: the documented order of checks', async () => {
-    await using own = await startGateway(database, { settings: { SVC_RATE_REQUESTS: '2' } });
+    await using own = await startGateway(database, { settings: { SVC_RATE_REQUESTS: '2' }, clock: testClock() });
     const customer = await createAccount(own, { scopes: ['hosts', 'keys:read'] });
     const send = (path: string, method: string) =>
       http(own.url, path, { method, key: customer.key, headers: { 'x-request-id': 'x'.repeat(200) }, raw: '{' });

@@ -10,12 +10,14 @@ import { ConfigError } from '../../config.ts';
 import { Bodies } from './bodies.ts';
 import { ApiError, badRequest, toApiError } from '../base/errors.ts';
 import { answerHalfClosed } from '../base/half-closed.ts';
-import { checkHost, guardConnections, headsWithin } from './heads.ts';
+import { guardConnections } from './connections.ts';
+import { checkHost, headsWithin } from './heads.ts';
 import { askForBody, holdBody, type Patience, Refusals } from './leftover.ts';
 import { refuseUnknown } from './nearest.ts';
 import { bodyLimit, readJson } from './json-body.ts';
 import { Sockets } from './sockets.ts';
 import { NamedOrigins } from './origins.ts';
+import { Share } from '../share/share.ts';
 import { Spool } from './spool.ts';
 import { version, versionHeader } from '../base/version.ts';
 import type { Kernel } from '../kernel.ts';
@@ -28,7 +30,7 @@ const unsetFields = ['actor', 'deviceId', 'bodyHash', 'releaseBody', 'bodyBytes'
  * The HTTP server with what every route shares: trace id, JSON bodies, and the error envelope for every failure, those
  * of the HTTP parser included.
  */
-export function createHttp(kernel: Pick<Kernel, 'config' | 'dataDir' | 'log' | 'clock'>): FastifyInstance {
+export function createHttp(kernel: Pick<Kernel, 'config' | 'dataDir' | 'log' | 'clock' | 'metrics'>): FastifyInstance {
   const { config, log, clock } = kernel;
   const refusals = new Refusals(clock);
   const origins = new NamedOrigins(config.corsOrigins);
@@ -72,7 +74,7 @@ export function createHttp(kernel: Pick<Kernel, 'config' | 'dataDir' | 'log' | '
   });
   acceptJson(app);
   answerHalfClosed(app.server);
-  guardConnections(app.server);
+  guardConnections(app.server, { ...kernel, trustedProxies: config.trustedProxies });
   app.server.on('checkExpectation', refuseExpectation);
   app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     holdBody(request, response);
@@ -151,6 +153,7 @@ function decorate(
   const spool = new Spool(join(dataDir, 'spool'), config.bodies.diskBytes);
   app.decorate('bodies', new Bodies(clock, config.bodies, spool));
   app.decorate('unread', new UnreadAnswers(clock));
+  app.decorate('long', new Share({ total: 4, ofOne: 1, waitingOfOne: 256 }));
 }
 
 /** JSON only. */
@@ -263,6 +266,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     bodies: Bodies;
     unread: UnreadAnswers;
+    /** Turns of those that make long answers. */
+    long: Share;
   }
   interface FastifyRequest {
     /** The content type that a client named, where any is taken. */
