@@ -16,6 +16,18 @@ export async function readOrCreateFact(sql: Sql, name: string, make: () => Buffe
   return (await readFact(sql, name)) as Buffer;
 }
 
+/** Writes a fact that is not there yet; of several processes that do, one is answered true. */
+export async function claimFact(db: Db, name: string, value: Buffer): Promise<boolean> {
+  const rows =
+    await db`insert into kernel.facts (name, value) values (${name}, ${value}) on conflict do nothing returning 1`;
+  return rows.length > 0;
+}
+
+/** Removes a fact; of several processes that do, one is answered true. */
+export async function removeFact(db: Db, name: string): Promise<boolean> {
+  return (await db`delete from kernel.facts where name = ${name} returning 1`).length > 0;
+}
+
 /** Sets a fact, whatever it was. */
 export async function writeFact(db: Db, name: string, value: Buffer): Promise<void> {
   await db`

@@ -19,9 +19,12 @@ export function namedStatement(
   name: string,
   { condition = 'true', id = 'id' }: { condition?: string; id?: string } = {},
 ): (db: Db, accountId: string, wanted: Wanted) => Promise<NamedRow[]> {
+  // `offset 0` keeps the name from being made anew for the filter, the order and the answer: of a long text, or of a JSON
+  // that has it, each costs a look into the table's overflow.
   const find = statement<NamedRow>(`
-    select ${id} as id, left(${name}, 200) as title from ${table}
-    where account_id = $1 and ${condition} and ${name} ilike $2
-    order by (${name} ilike $3) desc, ${name}, ${id} limit $4`);
+    select id, left(name, 200) as title
+    from (select ${id} as id, ${name} as name from ${table} where account_id = $1 and ${condition} offset 0) named
+    where name ilike $2
+    order by (name ilike $3) desc, name, id limit $4`);
   return (db, accountId, { pattern, prefix, most }) => find(db, accountId, pattern, prefix, most);
 }

@@ -14,6 +14,12 @@ export const statement =
   (db: Db, ...values: readonly Value[]): Promise<R[]> =>
     db.unsafe<R[]>(text, values as never[], prepared);
 
+/**
+ * No id is less. A query that compares the first column of a partial index with it may read that index whole; one that
+ * does not name the column may not (`0372.scheduler.partial.sql`).
+ */
+export const leastId = "'00000000-0000-0000-0000-000000000000'::uuid";
+
 /** A part of a query that has no values of its own; made once, as its text is. */
 export function fragmentOf(text: string): (db: Db) => Fragment {
   const template = Object.assign([text], { raw: [text] });
