@@ -28,8 +28,8 @@ const settings = {
   SVC_QUOTA_UPLOAD_BYTES: '100000000000',
 };
 
-/** Opens it. */
-export async function openStudio(): Promise<Studio> {
+/** Opens it; `more` are further settings. */
+export async function openStudio(more: Readonly<Record<string, string>> = {}): Promise<Studio> {
   await using opening = new AsyncDisposableStack();
   const dataDir = opening.use(temporaryDataDir());
   const peer = opening.use(await startPeer('ears'));
@@ -39,7 +39,7 @@ export async function openStudio(): Promise<Studio> {
   const lane = { id: 'vectors', kind: 'openai', base_url: `${provider}/v1`, models: ['vectors-1'] };
   const file = { speech: [earsOf(provider, key)], lanes: [lane], aliases: { 'svc-embed': ['vectors'] } };
   writeFileSync(providers, JSON.stringify(file));
-  const platform = opening.use(await startPlatform(dataDir.path, { ...settings, SVC_PROVIDERS: providers }));
+  const platform = opening.use(await startPlatform(dataDir.path, { ...settings, ...more, SVC_PROVIDERS: providers }));
   const url = `http://127.0.0.1:${platform.port}`;
   const embedded = findRunning(dataDir.path);
   if (!embedded) throw new Error('the database does not run');

@@ -51,7 +51,7 @@ async function write(
 ): Promise<string | Uint8Array> {
   const { signal } = context;
   if (format === 'json') {
-    const transcript = await transcripts.whole(context.db, row, { words: false });
+    const transcript = await transcripts.whole(context.db, row);
     const words = await wordsOfMinutes(context.db, row.id);
     return pool.do(row.account_id, { kind: format, transcript, words }, signal);
   }

@@ -3,7 +3,10 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Transcripts } from './transcripts.store.ts';
 
 export const get = (transcripts: Transcripts): Operation =>
-  operation(contract.transcripts.get, async ({ db, actor }, { params, query }) => {
-    const row = await transcripts.get(db, actor.accountId, params.id);
-    return { transcript: await transcripts.whole(db, row, { words: query.words === 'full' }) };
+  operation(contract.transcripts.get, async (context, { params, query }) => {
+    const row = await transcripts.get(context.db, context.actor.accountId, params.id);
+    const isFull = query.words === 'full';
+    return {
+      transcript: isFull ? await transcripts.withWords(context, row) : await transcripts.whole(context.db, row),
+    };
   });

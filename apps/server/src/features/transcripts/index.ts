@@ -1,3 +1,4 @@
+import { hasAudio } from './library/audio.sql.ts';
 import type { Manifest } from '../../kernel/feature.ts';
 import { foldersQuota } from './library/folders.sql.ts';
 import { sharesQuota } from './shares/shares.sql.ts';
@@ -12,6 +13,7 @@ export { Transcripts } from './transcripts.store.ts';
 /** The feature without a running platform. */
 export const transcriptsManifest: Manifest = {
   name: 'transcripts',
+  hasBlobs: hasAudio,
   data: {
     tables: [
       'transcripts.steps',

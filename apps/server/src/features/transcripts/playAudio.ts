@@ -1,3 +1,4 @@
+import { missingBlob } from '../../kernel/outside/blobs.ts';
 import { contract } from '@svc/contract';
 import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { Answer, operation } from '../../kernel/feature.ts';
@@ -19,7 +20,12 @@ export const playAudio = operation(contract.transcripts.playAudio, async ({ kern
     throw new ApiError('range_not_satisfiable', message, { headers: { 'content-range': `bytes */${row.bytes}` } });
   }
   const blob = await kernel.blobs.get(audioBlob(row.account_id, params.id, params.track), range);
-  if (!blob) throw notFound('audio');
+  if (!blob) {
+    // Deleted meanwhile, or never here.
+    if (!(await findPlayable(kernel.sql, params.id, params.track))) throw notFound('audio');
+    kernel.log.error({ transcript: params.id }, 'the audio of a track is missing');
+    throw missingBlob('this audio');
+  }
   return new Answer(blob.body, {
     status: range ? 206 : 200,
     headers: {

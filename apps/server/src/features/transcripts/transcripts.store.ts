@@ -1,6 +1,8 @@
 import type { Db } from '../../kernel/db/db.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { type Instant, readNow } from '../../kernel/db/instant.ts';
+import { inSlices } from '../../kernel/base/slices.ts';
+import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
 import { currentSteps } from './pipeline/steps.sql.ts';
@@ -20,10 +22,12 @@ import {
   transcriptsQuota,
 } from './transcripts.sql.ts';
 import { speakersOf, utterancesOf, wordsOfMinutes } from './text/text.sql.ts';
-import { type Beside, titleOf, toSummary, toTranscript } from './transcripts.view.ts';
+import { type Beside, titleOf, toSummary, toTranscript, toUtterances } from './transcripts.view.ts';
 import { unpackWords } from './text/words.ts';
 
 const topic = 'transcripts';
+/** Of text and gzipped words: with more, a recording is read and answered when it is its account's turn. */
+const longBytes = 64 * 1024;
 
 /** Transcripts of all accounts, as the routes, the pipeline and other features use them. */
 export class Transcripts {
@@ -127,19 +131,30 @@ export class Transcripts {
     return rows.map((row) => toSummary(row, beside.get(row.id) as Beside));
   }
 
-  /** The whole record. */
-  async whole(db: Db, row: TranscriptRow, { words = true }: { words?: boolean } = {}) {
-    const [beside, utterances, bookmarks, packed] = await Promise.all([
+  /** The whole record, without the words of its utterances. */
+  whole(db: Db, row: TranscriptRow) {
+    return this.#whole(db, row, new Map());
+  }
+
+  /** The whole record with its words: 100,000 of them in three hours of several who speak fast. */
+  async withWords(context: Context, row: TranscriptRow) {
+    const { db } = context;
+    await this.inTurn(context, row);
+    return this.#whole(db, row, await unpackWords(await wordsOfMinutes(db, row.id)));
+  }
+
+  /** Waits until it is the account's turn to read what was said in a long recording. */
+  async inTurn(context: Context, { bytes }: TranscriptRow): Promise<void> {
+    if (bytes > longBytes) await context.beginLong();
+  }
+
+  async #whole(db: Db, row: TranscriptRow, words: Awaited<ReturnType<typeof unpackWords>>) {
+    const [beside, utterances, bookmarks] = await Promise.all([
       this.beside(db, [row]),
       utterancesOf(db, row.id),
       bookmarksOf(db, row.id),
-      words ? wordsOfMinutes(db, row.id) : undefined,
     ]);
-    return toTranscript(row, {
-      ...(beside.get(row.id) as Beside),
-      utterances,
-      bookmarks,
-      words: packed && (await unpackWords(packed)),
-    });
+    const shown = await inSlices(toUtterances(utterances, words));
+    return toTranscript(row, { ...(beside.get(row.id) as Beside), utterances: shown, bookmarks });
   }
 }

@@ -281,6 +281,12 @@ describe('transcripts', () => {
       'not_finalized',
     );
     const { kernel } = it().base.gateway;
+    const [blob = ''] = await kernel.blobs.list(`audio/${it().account.id}/${id}/`);
+    await kernel.blobs.delete(blob);
+    const lost = await fetch(url);
+    assert.equal(lost.status, 500, 'not gone: lost');
+    assert.match(await lost.text(), /this audio is missing in the store/);
+    await kernel.blobs.put(blob, sound);
     await kernel.sql`update transcripts.transcripts set audio_expires_at = now() where id = ${id}`;
     await purgeAudio.run(kernel);
     const { transcript } = (await it().call('GET', `/v1/transcripts/${id}`)).body;

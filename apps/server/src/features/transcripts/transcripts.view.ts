@@ -64,14 +64,13 @@ export function toSummary(row: TranscriptRow, { speakers, tracks, step }: Beside
 export function toTranscript(
   row: TranscriptRow,
   beside: Beside & {
-    utterances: readonly UtteranceRow[];
-    words: ReadonlyMap<number, readonly AssembledWord[]> | undefined;
+    utterances: z.input<typeof utterance>[];
     bookmarks: readonly BookmarkRow[];
   },
 ): z.input<typeof transcript> {
   return {
     ...toSummary(row, beside),
-    utterances: beside.utterances.map((one) => toUtterance(one, beside.words?.get(one.seq))),
+    utterances: beside.utterances,
     bookmarks: beside.bookmarks.map(toBookmark),
     insights: toInsights(row.insights, row.insights_stale),
     preview_text: row.preview_text,
@@ -108,6 +107,19 @@ export function toUtterance(
         })),
       }),
   };
+}
+
+/** Utterances with their words, one in a step. */
+export function* toUtterances(
+  rows: readonly UtteranceRow[],
+  words: ReadonlyMap<number, readonly AssembledWord[]>,
+): Generator<void, z.input<typeof utterance>[]> {
+  const all: z.input<typeof utterance>[] = [];
+  for (const row of rows) {
+    all.push(toUtterance(row, words.get(row.seq)));
+    yield;
+  }
+  return all;
 }
 
 /** A voice. */

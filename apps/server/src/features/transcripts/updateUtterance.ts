@@ -15,7 +15,7 @@ import {
   wordsOfMinutes,
 } from './text/text.sql.ts';
 import { toUtterance } from './transcripts.view.ts';
-import { minutesOf, unpackWords } from './text/words.ts';
+import { minuteOf, unpackWords } from './text/words.ts';
 
 /** Corrects an utterance. What was heard is kept beside it, and its insights are stale. */
 export const updateUtterance = (transcripts: Transcripts): Operation =>
@@ -51,7 +51,7 @@ export const updateUtterance = (transcripts: Transcripts): Operation =>
       // A name that was corrected away must not be found any more.
       if (body.text !== undefined) await replaceNames(tx, row, namesOf((await utterancesOf(tx, row.id)).map(toHeard)));
       await transcripts.change(tx, row, row.insights === null ? {} : { insights_stale: true });
-      const packed = await wordsOfMinutes(tx, row.id, ...minutesOf(changed.start_ms, changed.start_ms));
+      const packed = await wordsOfMinutes(tx, row.id, minuteOf(changed.start_ms), minuteOf(changed.start_ms));
       return { utterance: toUtterance(changed, (await unpackWords(packed)).get(changed.seq)) };
     }),
   );

@@ -4,7 +4,8 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 export interface Metrics {
   readonly registry: Registry;
   requestDone(route: string, status: number, seconds: number): void;
-  gauge(name: string, help: string, read: () => number): void;
+  /** `read` is called by each scrape; NaN: not known. */
+  gauge(name: string, help: string, read: () => number | Promise<number>): void;
   /** Answers what adds to a counter, by its labels; the same counter for the same name. */
   counter(name: string, help: string, labels: readonly string[]): (of: Record<string, string>, by?: number) => void;
 }
@@ -46,8 +47,8 @@ export function createMetrics(): Metrics {
         name,
         help,
         registers: [],
-        collect() {
-          this.set(read());
+        async collect() {
+          this.set(await read());
         },
       });
       registry.registerMetric(gauge);

@@ -1,4 +1,5 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
+import type { Route } from '@svc/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../base/actor.ts';
 import { Context } from '../http/context.ts';
@@ -9,6 +10,7 @@ import { Frames } from '../http/frames.ts';
 import { checkHandshake } from '../http/sockets.ts';
 import { begunOnce, checkIdempotencyKey, once, type StoredResponse } from './idempotency.ts';
 import { ignoredFields, parseInput } from './input.ts';
+import { checkAnswer, LongAnswer } from './long.ts';
 
 /** A request that was admitted, and where its answer goes. */
 interface Exchange {
@@ -49,6 +51,11 @@ export async function answer(exchange: Exchange): Promise<FastifyReply> {
   if (answers.kind === 'nothing') return reply.send();
   if (answers.kind === 'bytes') return sendBytes(request, reply, body as Readable);
   if (answers.kind === 'text') return reply.type('text/plain; charset=utf-8').send(body);
+  if (body instanceof LongAnswer) {
+    if (accountId !== undefined) unread.watch(accountId, reply.raw, body.bytes);
+    reply.type('application/json; charset=utf-8').header('content-length', String(body.bytes));
+    return sendBytes(request, reply, Readable.from(body.pieces, { objectMode: false }));
+  }
   const text = JSON.stringify(body);
   if (accountId !== undefined) unread.watch(accountId, reply.raw, text.length);
   return reply.type('application/json; charset=utf-8').send(text);
@@ -123,16 +130,22 @@ async function answerRelayed(exchange: Exchange, context: Context, input: unknow
 }
 
 async function execute({ route, run }: Operation, context: Context, input: unknown): Promise<StoredResponse> {
-  const returned = await run(context, input as never);
+  try {
+    return await checked(route, await run(context, input as never), context);
+  } finally {
+    context.endLong();
+  }
+}
+
+async function checked({ answers }: Route, returned: unknown, { frames }: Context): Promise<StoredResponse> {
   const { status, headers, body } = returned instanceof Answer ? (returned as Answer<unknown>) : new Answer(returned);
-  const { answers } = route;
   if (answers.kind === 'nothing') return { status: 204, headers, body: undefined };
   if (answers.kind === 'text') return { status: 200, headers, body: answers.schema.parse(body) };
   if (answers.kind !== 'json') return { status: status ?? 200, headers, body };
   const answered = status ?? answers.status;
   const schema = answers.statuses[answered];
   if (!schema) throw new Error(`no response schema for ${answered}`);
-  return { status: answered, headers, body: schema.parse(body) };
+  return { status: answered, headers, body: frames ? schema.parse(body) : await checkAnswer(schema, body) };
 }
 
 /** Does the work, or answers what was stored for the request's `Idempotency-Key` where the route honours one. */

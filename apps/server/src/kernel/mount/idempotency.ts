@@ -4,6 +4,7 @@ import type { Kernel } from '../kernel.ts';
 import { systemClock } from '../base/clock.ts';
 import { ApiError, badRequest } from '../base/errors.ts';
 import type { Db } from '../db/db.ts';
+import { LongAnswer } from './long.ts';
 
 /** A request that carries an `Idempotency-Key`. */
 export interface IdempotentRequest {
@@ -144,7 +145,7 @@ async function store(
   const { sql, keyring, gateways } = kernel;
   const { accountId, route, key } = request;
   await gateways.prove();
-  const text = Buffer.from(JSON.stringify(body ?? null));
+  const text = body instanceof LongAnswer ? Buffer.concat(body.pieces) : Buffer.from(JSON.stringify(body ?? null));
   const bytes = text.length;
   let reason: keyof typeof notKept | null = bytes > mostBytes ? 'large' : null;
   if (reason === null && (await countUse(kernel, accountId, { bytes })).bytes > mostBytesOfDay) reason = 'quota';

@@ -4,6 +4,7 @@ import { bearerKey, checkCaller, checkFresh, invalidApiKey, refuseKeyInQuery } f
 import { loginOf, ownOrigins } from './browsers.ts';
 import { challenged, metadataUrl } from './challenge.ts';
 import { answer } from './answer.ts';
+import { onBehalfOf, strangers } from '../db/fair.ts';
 import type { Actor } from '../base/actor.ts';
 import type { Kernel } from '../kernel.ts';
 import { ApiError, badRequest } from '../base/errors.ts';
@@ -119,7 +120,8 @@ function mountOperation(app: FastifyInstance, kernel: Kernel, gate: Gate, mounte
       }
     },
     ...(route.auth === 'key' && { onResponse: (request, reply) => account(kernel, mounted.id, request, reply) }),
-    handler: (request, reply) => respond(kernel, mounted, gate, request, reply),
+    handler: (request, reply) =>
+      onBehalfOf(request.actor?.accountId ?? strangers, () => respond(kernel, mounted, gate, request, reply)),
   });
 }
 

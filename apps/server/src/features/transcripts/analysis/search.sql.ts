@@ -44,21 +44,32 @@ export async function findByWords(db: Db, { accountId, words, mode, scope, limit
     order by rank desc, t.started_at desc, transcript_id, seq limit ${limit}`;
 }
 
-/** Utterances in which a name is said that is spelt like one of these words. */
+/** Words of a question that are looked for among names; the longest say most. */
+const mostNames = 8;
+/** Names that each of them is compared with: as many as share a mark with it (0390.transcripts.marks.sql). */
+const mostCompared = 2_000;
+
+/** Utterances in which a name is said that is spelt like one of these words, the eight longest of them. */
 export async function findByNames(
   db: Db,
   { accountId, names, scope, limit }: Pick<Searching, 'accountId' | 'scope' | 'limit'> & { names: readonly string[] },
 ): Promise<FoundRow[]> {
   if (names.length === 0) return [];
+  const asked = [...new Set(names)].sort((a, b) => b.length - a.length).slice(0, mostNames);
+  // The marks hold the owner. A condition on the account would lead the planner to all of its names.
   return db<FoundRow[]>`
-    with alike as (
-      select n.transcript_id, n.seqs, max(similarity(n.name, q.name)) as rank
-      from transcripts.names n, unnest(${[...names]}::text[]) q (name)
-      where n.account_id = ${accountId} and similarity(n.name, q.name) >= 0.45
-      group by n.transcript_id, n.name, n.seqs)
+    with asked as materialized (
+      select name, transcripts.name_marks(${accountId}, name) as marks from unnest(${asked}::text[]) q (name)),
+    alike as materialized (
+      select n.transcript_id, n.seqs, max(n.rank) as rank from asked, lateral (
+        select transcript_id, account_id, name, seqs, similarity(name, asked.name) as rank from transcripts.names
+        where transcripts.name_marks(account_id, name) && asked.marks ${isInScope(db, accountId, scope)}
+        limit ${mostCompared}) n
+      where n.account_id = ${accountId} and n.rank >= 0.45
+      group by n.transcript_id, n.name, n.seqs
+      order by rank desc limit ${limit})
     select a.transcript_id, seq, max(a.rank)::float8 as rank
     from alike a join transcripts.transcripts t on t.id = a.transcript_id, unnest(a.seqs) seq
-    where true ${inScope(db, scope)}
     group by a.transcript_id, seq, t.started_at
     order by rank desc, t.started_at desc, a.transcript_id, seq limit ${limit}`;
 }

@@ -39,11 +39,15 @@ export async function utterancesOf(db: Db, id: string): Promise<UtteranceRow[]> 
     select ${columns(db)} from transcripts.utterances where transcript_id = ${id} order by seq`;
 }
 
-/** Those that overlap a span of time. */
-export async function utterancesIn(db: Db, id: string, fromMs: number, toMs: number): Promise<UtteranceRow[]> {
+/** Those from one on that overlap a span of time. */
+export async function utterancesIn(
+  db: Db,
+  id: string,
+  { fromMs, toMs, seq, limit }: { fromMs: number; toMs: number; seq: number; limit: number },
+): Promise<UtteranceRow[]> {
   return db<UtteranceRow[]>`
     select ${columns(db)} from transcripts.utterances
-    where transcript_id = ${id} and start_ms < ${toMs} and end_ms > ${fromMs} order by seq limit 5000`;
+    where transcript_id = ${id} and start_ms < ${toMs} and end_ms > ${fromMs} and seq >= ${seq} order by seq limit ${limit}`;
 }
 
 /** One of them. */

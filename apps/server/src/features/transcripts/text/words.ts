@@ -17,7 +17,7 @@ export async function packWords(
 ): Promise<{ minute: number; packed: Buffer }[]> {
   const minutes = new Map<number, PackedMinute>();
   for (const { seq, startMs, words } of utterances) {
-    const minute = Math.floor(startMs / minuteMs);
+    const minute = minuteOf(startMs);
     const packed = words.map(
       ({ text, startMs: from, endMs, confidence, estimated }): PackedWord =>
         estimated ? [text, from, endMs, confidence, 1] : [text, from, endMs, confidence],
@@ -44,8 +44,5 @@ export async function unpackWords(rows: readonly { packed: Uint8Array }[]): Prom
   return words;
 }
 
-/** The minutes whose utterances may reach into a span of time: one lasts a minute at most. */
-export const minutesOf = (fromMs: number, toMs: number): [from: number, to: number] => [
-  Math.max(0, Math.floor(fromMs / minuteMs) - 1),
-  Math.floor(toMs / minuteMs),
-];
+/** The minute in which an instant lies: the words of an utterance lie with the minute in which it begins. */
+export const minuteOf = (ms: number): number => Math.floor(ms / minuteMs);

@@ -1,4 +1,4 @@
-import { fileURLToPath } from 'node:url';
+import { programPath } from '../../../../../../packages/programs/src/index.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { Workers } from '../../../kernel/share/workers.ts';
 import type { TranscriptWork, WorkResults } from './work.ts';
@@ -9,7 +9,7 @@ export type TranscriptPool = Workers<TranscriptWork, WorkResults & Record<Transc
 /** Makes the pool; its processes start with the first work. */
 export const openPool = (kernel: Pick<Kernel, 'clock' | 'log'>): TranscriptPool =>
   new Workers(kernel, {
-    program: fileURLToPath(new URL('./worker.ts', import.meta.url)),
+    program: programPath(new URL('./worker.ts', import.meta.url)),
     atOnce: 2,
     mostOfOne: 1,
     // Three hours as a PDF of 150 pages take some seconds on a quiet machine.
