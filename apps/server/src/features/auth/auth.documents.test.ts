@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import { after, before, describe, test } from 'node:test';
+import { wordsOf } from '@svc/words';
 import { type TrustedCertificate, trustCertificate } from '../../testing.tls.ts';
 import { http } from '../../testing.ts';
-import { freePort, openPlatform, type Platform, PlayedBrowser } from './auth.testing.ts';
+import { freePort, openPlatform, person, type Platform, PlayedBrowser } from './auth.testing.ts';
 
 const callback = 'https://app.example.test/callback';
 
@@ -54,13 +55,16 @@ describe('apps that nobody vouches for', () => {
     ],
   };
 
+  /** A document whose answers go to the person's machine or to a scheme, as editors publish it. */
+  const ofEditor = { redirect_uris: ['http://localhost/callback', 'http://127.0.0.1:33418/', 'zed://oauth'] };
   before(async () => {
     certificate = trustCertificate();
     const port = await freePort();
     at = `https://127.0.0.1:${port}`;
     server = createServer({ key: certificate.key, cert: certificate.cert }, ({ url = '' }, response) => {
       asked.push(url);
-      const [status, headers, body] = documents[url]?.(url) ?? [404, {}, ''];
+      const editors = url === '/editor.json' && JSON.stringify(documentOf(url, ofEditor));
+      const [status, headers, body] = editors ? [200, {}, editors] : (documents[url]?.(url) ?? [404, {}, '']);
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       if (headers['content-length'] === undefined) response.end(body);
       else response.write(body);
@@ -124,6 +128,30 @@ describe('apps that nobody vouches for', () => {
       assert.deepEqual([status, to], [400, undefined], path);
       assert.deepEqual(new Set(asked.splice(0)), new Set([path]));
     }
+  });
+
+  test('a document may name a scheme and this machine, with any port; the person sees who asks and where the answer goes', async () => {
+    const base = `http://localhost:${allowing.port}`;
+    const { browser } = await person(allowing, `${base}/auth`);
+    const seen = async (redirect: string) => {
+      const query = new URLSearchParams({
+        client_id: `${at}/editor.json`,
+        response_type: 'code',
+        redirect_uri: redirect,
+        scope: 'openid usage:read',
+        resource: base,
+        code_challenge: 'x'.repeat(43),
+        code_challenge_method: 'S256',
+      });
+      const { body } = await browser.follow(`${base}/auth/authorize?${query.toString()}`);
+      return [...body.matchAll(/<p class="(?:trust|fact)">.*?<strong>(.*?)<\/strong><\/p>/g)].map(([, place]) => place);
+    };
+    const asks = `<bdi>${new URL(at).host}</bdi>`;
+    const { here } = wordsOf('en').consent;
+    assert.deepEqual(await seen('http://localhost:52001/callback'), [asks, here]);
+    assert.deepEqual(await seen('http://127.0.0.1:52002/'), [asks, here]);
+    assert.deepEqual(await seen('zed://oauth'), [asks, '<bdi>zed://</bdi>']);
+    assert.deepEqual(await seen('zed://other'), []);
   });
 
   test('the 11th app that a network registers within an hour is refused, with how long to wait', async () => {

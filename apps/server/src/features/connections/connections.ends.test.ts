@@ -53,7 +53,8 @@ describe('an app', () => {
       account,
       letIn,
       connection,
-      connect: (token: string, body = {}) => http(base, '/v1/keys/connect', { method: 'POST', key: token, body }),
+      connect: (token: string, body = {}, headers = {}) =>
+        http(base, '/v1/keys/connect', { method: 'POST', key: token, body, headers }),
       disconnect: async () => login.ask('DELETE', `/v1/connections/${(await connection())?.id}`),
       statusOf: async (key: string) => (await http(base, '/v1/usage', { key })).status,
     };
@@ -110,6 +111,19 @@ describe('an app', () => {
     assert.deepEqual(given, [['heartbeats'], []], 'tokens of before too');
     assert.equal(await statusOf(key), 200);
     assert.deepEqual((await letIn('usage', () => false)).asked, ['usage']);
+  });
+
+  test('that lost the answer with its key gets it again by its Idempotency-Key, else another one, and none ends unused', async () => {
+    const { letIn, connect, statusOf } = await personOfApp();
+    const { token } = await letIn('usage');
+    const device = randomUUID();
+    const once = { 'idempotency-key': randomUUID() };
+    const both = await Promise.all([connect(token, { device }, once), connect(token, { device }, once)]);
+    const { key } = (await connect(token, { device }, once)).body as { key: string };
+    for (const { status, body } of both)
+      assert.ok(status === 201 ? body.key === key : body.error.code === 'idempotency_in_flight', JSON.stringify(body));
+    const keys = await Promise.all([1, 2].map(async () => (await connect(token, { device })).body.key as string));
+    for (const one of [key, ...keys]) assert.equal(await statusOf(one), 200);
   });
 
   test('that is let in has a hundred keys at most; one with the name of its device takes the place of the former', async () => {

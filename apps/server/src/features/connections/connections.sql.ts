@@ -22,8 +22,18 @@ export interface ConnectionRow {
   last_used_at: string | null;
 }
 
+/** The same as a person sees it. */
+export interface ShownConnection extends ConnectionRow {
+  /** When the app is signed out unless it is used; null: it is not signed in, or stays so without a refresh. */
+  ends_at: string | null;
+}
+
 const columns = (db: Db) => db`
   id, account_id, client_id, name, trust, host, scopes, resources, key_id, created_at, last_used_at`;
+
+const shown = (db: Db) => db`
+  ${columns(db)}, (select g.ends_at from auth.grants_view g
+    where g.account_id = connections.account_id and g.client_id = connections.client_id) as ends_at`;
 
 /** Limit of the apps that an account lets in. */
 export const connectionsQuota: Quota = {
@@ -41,16 +51,16 @@ export async function listConnections(
   db: Db,
   accountId: string,
   page: PageQuery,
-): Promise<(ConnectionRow & PagedRow)[]> {
-  return db<(ConnectionRow & PagedRow)[]>`
-    select ${columns(db)}, created_at::text as page_at from connections.connections
+): Promise<(ShownConnection & PagedRow)[]> {
+  return db<(ShownConnection & PagedRow)[]>`
+    select ${shown(db)}, created_at::text as page_at from connections.connections
     where account_id = ${accountId} and ended_at is null ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}`;
 }
 
 /** One connection of an account. */
-export async function findConnection(db: Db, accountId: string, id: string): Promise<ConnectionRow | undefined> {
-  const [row] = await db<ConnectionRow[]>`
-    select ${columns(db)} from connections.connections
+export async function findConnection(db: Db, accountId: string, id: string): Promise<ShownConnection | undefined> {
+  const [row] = await db<ShownConnection[]>`
+    select ${shown(db)} from connections.connections
     where account_id = ${accountId} and id = ${id} and ended_at is null`;
   return row;
 }

@@ -2,10 +2,10 @@ import type { connection } from '@svc/contract';
 import type { z } from 'zod';
 import type { Db } from '../../kernel/db/db.ts';
 import { keysOfConnections } from '../keys/index.ts';
-import type { ConnectionRow } from './connections.sql.ts';
+import type { ShownConnection } from './connections.sql.ts';
 
 /** Rows in the words of the API, with the keys that they were given. */
-export async function toRecords(db: Db, rows: readonly ConnectionRow[]): Promise<z.input<typeof connection>[]> {
+export async function toRecords(db: Db, rows: readonly ShownConnection[]): Promise<z.input<typeof connection>[]> {
   const keys = await keysOfConnections(
     db,
     rows.map(({ id }) => id),
@@ -20,6 +20,7 @@ export async function toRecords(db: Db, rows: readonly ConnectionRow[]): Promise
     resources: row.resources,
     key_ids: keys.filter(({ connection_id: of }) => of === row.id).map(({ id }) => id),
     created_at: row.created_at,
+    ...(row.ends_at !== null && { ends_at: row.ends_at }),
     ...(row.last_used_at !== null && { last_used_at: row.last_used_at }),
   }));
 }

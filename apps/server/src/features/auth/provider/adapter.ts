@@ -1,8 +1,10 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
-import { keepClient } from './clients.sql.ts';
+import type { Db } from '../../../kernel/db/db.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
+import { keepClient } from './clients.sql.ts';
+import { answerOf, currentExchange, Exchange } from './exchange.ts';
+import { currentNetwork } from './network.ts';
 import {
-  consumeRecord,
   deleteGrant,
   deleteRecord,
   findRecord,
@@ -27,7 +29,12 @@ const hashOfUserCode = ({ keyring }: Pick<Kernel, 'keyring'>, code: string): Buf
 export function recordOf(
   kernel: Pick<Kernel, 'keyring'>,
   model: string,
-  { id, payload, expiresIn }: { id: string; payload: AdapterPayload; expiresIn: number | undefined },
+  {
+    id,
+    payload,
+    expiresIn,
+    network = null,
+  }: { id: string; payload: AdapterPayload; expiresIn: number | undefined; network?: string | null },
 ): NewRecord {
   const { accountId, clientId, uid, userCode } = payload;
   return {
@@ -40,6 +47,7 @@ export function recordOf(
     uid: uid ?? null,
     userCodeHash: userCode === undefined ? null : hashOfUserCode(kernel, userCode),
     payload: kernel.keyring.seal(sealedRecords, Buffer.from(JSON.stringify(payload))),
+    network,
     expiresIn: expiresIn ?? null,
   };
 }
@@ -49,16 +57,19 @@ type Refuse = (message: string) => Error;
 
 /**
  * Rows of an account that are kept: its sessions, its grants to one app, and the used refresh tokens of one grant, which show
- * that one is used twice. The oldest go.
+ * that one is used twice. The oldest go, and of grants those that were not used for longest.
  */
 const mostKept: Readonly<Record<string, number>> = { Session: 100, Grant: 20, RefreshToken: 50 };
+
+/** Records that anybody makes by asking: the network that holds most of them makes room where there are too many. */
+const begun = new Set(['Interaction', 'DeviceCode']);
 
 /** Records that show that their app is used. */
 const kept = new Set(['Grant', 'RefreshToken']);
 
 /**
- * Keeps the provider's records in Postgres. `consume` is one statement: with a plain store two exchanges of one code at once
- * both got tokens. The one that comes second revokes the grant.
+ * Keeps the provider's records in Postgres. Codes and tokens are used up with the answer (`exchange.ts`): with a plain store
+ * two exchanges of one code at once both got tokens.
  */
 export class Records implements Adapter {
   readonly #kernel: Kernel;
@@ -72,16 +83,23 @@ export class Records implements Adapter {
   }
 
   async upsert(id: string, payload: AdapterPayload, expiresIn?: number): Promise<void> {
-    const { sql } = this.#kernel;
-    const { accountId, clientId } = payload;
-    const record = recordOf(this.#kernel, this.#model, { id, payload, expiresIn });
-    const { grantId } = record;
-    if (!(await writeRecord(sql, record))) throw this.#refuse('the grant was revoked');
+    const { sql, config } = this.#kernel;
+    const network = begun.has(this.#model) ? currentNetwork() : null;
+    const record = recordOf(this.#kernel, this.#model, { id, payload, expiresIn, network });
+    const write = async (db: Db): Promise<void> => {
+      if (!(await writeRecord(db, record))) throw this.#refuse('the grant was revoked');
+      const { clientId } = record;
+      if (clientId !== null && kept.has(this.#model))
+        await keepClient(db, hashOfId(this.#kernel, 'Client', clientId), config.grants.idleSeconds);
+    };
+    await (currentExchange() ?? new Exchange()).write(sql, write, () => this.#trim(record));
+  }
+
+  /** Not in the transaction of an exchange: it waits for rows that who ends the grant may hold. */
+  async #trim({ accountId, clientId, grantId }: NewRecord): Promise<void> {
     const most = mostKept[this.#model];
-    if (most !== undefined && accountId !== undefined)
-      await trimRecords(sql, { model: this.#model, accountId, clientId: clientId ?? null, grantId }, most);
-    if (clientId !== undefined && kept.has(this.#model))
-      await keepClient(sql, hashOfId(this.#kernel, 'Client', clientId));
+    if (most !== undefined && accountId !== null)
+      await trimRecords(this.#kernel.sql, { model: this.#model, accountId, clientId, grantId }, most);
   }
 
   async find(id: string): Promise<AdapterPayload | undefined> {
@@ -96,11 +114,17 @@ export class Records implements Adapter {
     return this.#open(await findRecordByUserCode(this.#kernel.sql, hashOfUserCode(this.#kernel, userCode)));
   }
 
+  /** The library calls it after its checks. What was used before is refused here, with the answer of then beside it. */
   async consume(id: string): Promise<void> {
-    const { sql } = this.#kernel;
-    if (await consumeRecord(sql, this.#keyOf(id))) return;
-    const { grantId } = (await this.find(id)) ?? {};
-    if (grantId !== undefined) await deleteGrant(sql, grantId);
+    const exchange = currentExchange();
+    if (!exchange) throw new Error('codes and tokens are used at the token endpoint alone');
+    const key = this.#keyOf(id);
+    const isUsed = (await findRecord(this.#kernel.sql, key))?.consumed_at;
+    if (isUsed === null) {
+      exchange.used = key;
+      return;
+    }
+    exchange.before = { answer: await answerOf(this.#kernel, key) };
     throw this.#refuse('it was used before');
   }
 
@@ -120,7 +144,7 @@ export class Records implements Adapter {
 
   #open(row: RecordRow | undefined): AdapterPayload | undefined {
     if (!row) return undefined;
-    const payload = JSON.parse(this.#kernel.keyring.open(sealedRecords, row.payload).toString()) as AdapterPayload;
-    return row.consumed_at === null ? payload : { ...payload, consumed: Date.parse(row.consumed_at) / 1000 };
+    // Not whether it was used: the library would end the grant without asking for how long.
+    return JSON.parse(this.#kernel.keyring.open(sealedRecords, row.payload).toString()) as AdapterPayload;
   }
 }

@@ -1,4 +1,5 @@
 import type { Db } from '../../../kernel/db/db.ts';
+import { countHeld, makeRoom } from '../people/room.sql.ts';
 
 /** An app that the operator registered. */
 interface ClientRow {
@@ -35,27 +36,30 @@ export async function deleteClient(db: Db, id: string): Promise<boolean> {
   return (await db`delete from auth.clients where id = ${id}`).count > 0;
 }
 
+/** Apps that registered themselves and that nobody let in: those have a day. `keepClient` gives the others longer. */
+const unused = (db: Db) => ({
+  table: db`auth.records`,
+  held: db`model = 'Client' and expires_at > now() and expires_at <= created_at + interval '25 hours'`,
+  network: db`address`,
+  since: db`created_at`,
+});
+
 /**
- * How many apps registered themselves: in all, and from one network within an hour. Holds until the transaction ends: the next to
- * register counts this one too.
+ * Makes room for an app that registers itself where `most` wait to be let in; answers how many came from its network within an
+ * hour. Holds until the transaction ends: the next to register counts this one too.
  */
-export async function countRegistrations(db: Db, address: string): Promise<{ all: number; recent: number }> {
+export async function makeRoomForClient(db: Db, network: string, most: number): Promise<number> {
   await db`select pg_advisory_xact_lock(hashtextextended('auth.registrations', 0))`;
-  const [row] = await db<{ all: number; recent: number }[]>`
-    select count(*)::int as all,
-      count(*) filter (where address = ${address} and created_at > now() - interval '1 hour')::int as recent
-    from auth.records where model = 'Client'`;
-  return row ?? { all: 0, recent: 0 };
+  if ((await countHeld(db, unused(db), most)) >= most) await makeRoom(db, unused(db), Math.ceil(most / 100));
+  const [row] = await db<{ n: number }[]>`
+    select count(*)::int as n from auth.records
+    where model = 'Client' and address = ${network} and created_at > now() - interval '1 hour'`;
+  return row?.n ?? 0;
 }
 
-/** Notes where an app registered from. */
-export async function noteRegistration(db: Db, idHash: Buffer, address: string): Promise<void> {
-  await db`update auth.records set address = ${address} where model = 'Client' and id_hash = ${idHash}`;
-}
-
-/** An app that registered itself was let in or used: it is kept for another 30 days. */
-export async function keepClient(db: Db, idHash: Buffer): Promise<void> {
+/** An app that registered itself was let in or used: it is kept for longer than `seconds`, in which its grant ends unused. */
+export async function keepClient(db: Db, idHash: Buffer, seconds: number): Promise<void> {
   await db`
-    update auth.records set expires_at = now() + interval '30 days'
-    where model = 'Client' and id_hash = ${idHash} and expires_at < now() + interval '29 days'`;
+    update auth.records set expires_at = now() + make_interval(secs => ${seconds}) + interval '1 day'
+    where model = 'Client' and id_hash = ${idHash} and expires_at < now() + make_interval(secs => ${seconds})`;
 }

@@ -1,6 +1,7 @@
 import type { default as Provider, KoaContextWithOIDC } from 'oidc-provider';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import type { ProviderPages } from './pages.ts';
+import { kindOfRedirect } from './redirects.ts';
 import { forPeople } from './urls.ts';
 
 /** Tells an access token from a key of ours, to a person, to a scanner, and to what passes headers on. */
@@ -53,6 +54,30 @@ export function sayNotFound(provider: Provider, pages: ProviderPages): void {
     const failure = { error: 'not_found', error_description: `there is no ${ctx.method} at this address` };
     await pages.error(ctx as unknown as KoaContextWithOIDC, failure);
   });
+}
+
+/** What the library checks of an app. */
+interface Schema {
+  client_id: string;
+  application_type: string;
+  redirect_uris: string[];
+  redirectUris: (this: Schema, uris?: string[], label?: string) => void;
+}
+
+/**
+ * Judges each address of an app by itself. The library takes addresses of one kind, and those of a device where an app says
+ * that it is native, which a document of a client mostly leaves out. What is no good address is left to the library.
+ */
+export function judgeRedirects(provider: Provider): void {
+  const { prototype } = (provider.Client as unknown as { Schema: { prototype: Schema } }).Schema;
+  const { redirectUris } = prototype;
+  prototype.redirectUris = function judged(this: Schema, uris = this.redirect_uris, label) {
+    const kinds = uris.map((uri) => kindOfRedirect(uri));
+    // A port of the person's machine may be any, which the library lets native apps have alone.
+    if (kinds.includes('native') && this.client_id.startsWith('https://')) this.application_type = 'native';
+    const others = uris.filter((_, at) => typeof kinds[at] === 'object');
+    redirectUris.call(this, others, label);
+  };
 }
 
 /** Begins the text of each access token with what it is. */

@@ -5,8 +5,9 @@ import type { Connections } from '../../connections/index.ts';
 import { Records } from './adapter.ts';
 import { findClient } from './clients.sql.ts';
 import { hubClient, isOfMcp, isStrong, ownClients, registeredClient, scopesFor, trustOf } from './clients.ts';
+import { exchangeOnce } from './exchange.ts';
 import { openSigningKeys } from './keys.ts';
-import { followSignOut, leadPeople, nameTokens, sayNotFound, secureCookies } from './library.ts';
+import { followSignOut, judgeRedirects, leadPeople, nameTokens, sayNotFound, secureCookies } from './library.ts';
 import type { ProviderPages } from './pages.ts';
 import { kindOfRedirect } from './redirects.ts';
 import { basePath, resourceOf } from './urls.ts';
@@ -34,15 +35,16 @@ interface ProviderParts {
 
 /** Seconds. */
 const life = {
-  AccessToken: 300,
+  // Each use is looked up, so that a short life would protect nothing.
+  AccessToken: 3_600,
   AuthorizationCode: 60,
   DeviceCode: 600,
-  Grant: 30 * 86_400,
   IdToken: 300,
   Interaction: 3_600,
-  RefreshToken: 30 * 86_400,
   Session: 30 * 86_400,
 } as const;
+/** A grant of an app that gets no refresh token: the hub keeps its own as long as a session, `svc login` has a key then. */
+const grantSeconds = 30 * 86_400;
 /** Of a browser that nobody is signed in with, such as one that opened the page of a device. */
 const nobodysSeconds = 3_600;
 /** A proof of who somebody is counts so long where it must be fresh. */
@@ -76,9 +78,11 @@ export async function openProvider(parts: ProviderParts): Promise<{ provider: Pr
   provider.proxy = true;
   sayNotFound(provider, parts.pages);
   nameTokens(provider);
+  judgeRedirects(provider);
   secureCookies(provider);
   leadPeople(provider, kernel.config);
   followSignOut(provider, parts.signedOut);
+  exchangeOnce(provider, kernel, parts.pages);
   provider.on('server_error', (_context, err) => kernel.log.error({ err }, 'the identity provider failed'));
   return { provider, library };
 }
@@ -121,7 +125,7 @@ async function configurationOf(parts: ProviderParts, library: Library): Promise<
     scopes: openIdScopes,
     claims: { openid: ['sub', 'amr'], email: ['email', 'email_verified'], profile: ['name'] },
     conformIdTokenClaims: false,
-    ttl: { ...life, Session: (_ctx, { accountId }) => (accountId === undefined ? nobodysSeconds : life.Session) },
+    ttl: livesOf(kernel),
     routes: {
       authorization: '/authorize',
       token: '/token',
@@ -207,6 +211,19 @@ function featuresOf({ kernel, pages }: ProviderParts, library: Library): Configu
     },
   } as Configuration['features'];
 }
+
+/** Seconds that each kind of record lives. */
+const livesOf = ({ config: { grants }, clock }: Kernel): Configuration['ttl'] => ({
+  ...life,
+  Session: (_ctx, { accountId }) => (accountId === undefined ? nobodysSeconds : life.Session),
+  Grant: (_ctx, { clientId }) => (trustOf(clientId ?? '', false) === 'first-party' ? grantSeconds : grants.mostSeconds),
+  // An app may leave its grant without a refresh for so long.
+  RefreshToken({ oidc }) {
+    const end = oidc.entities.Grant?.exp;
+    const left = end === undefined ? grants.mostSeconds : end - Math.floor(clock.now() / 1000);
+    return Math.max(1, Math.min(grants.idleSeconds, left));
+  },
+});
 
 async function findAccount({ account }: ProviderParts, id: string) {
   const found = await account(id);

@@ -1,4 +1,5 @@
 import type { Db } from '../../../kernel/db/db.ts';
+import { countHeld, makeRoom } from '../people/room.sql.ts';
 import { hubClient } from './clients.ts';
 import type { Sealed } from '../../../kernel/base/crypto.ts';
 
@@ -25,6 +26,8 @@ export interface NewRecord extends RecordKey {
   uid: string | null;
   userCodeHash: Buffer | null;
   payload: Buffer;
+  /** The network that began it, of what strangers begin. */
+  network: string | null;
   /** Seconds from now; null: without an end. */
   expiresIn: number | null;
 }
@@ -37,12 +40,12 @@ const ofGrants = ['AccessToken', 'RefreshToken', 'AuthorizationCode'];
  * the tokens of the first may come after that.
  */
 export async function writeRecord(db: Db, record: NewRecord): Promise<boolean> {
-  const { model, idHash, accountId, clientId, grantId, uid, userCodeHash, payload, expiresIn } = record;
+  const { model, idHash, accountId, clientId, grantId, uid, userCodeHash, payload, network, expiresIn } = record;
   const needsGrant = grantId !== null && ofGrants.includes(model);
   const rows = await db`
-    insert into auth.records as r (model, id_hash, account_id, client_id, grant_id, uid, user_code_hash, payload, expires_at)
+    insert into auth.records as r (model, id_hash, account_id, client_id, grant_id, uid, user_code_hash, payload, address, expires_at)
     select ${model}, ${idHash}::bytea, ${accountId}::uuid, ${clientId}, ${grantId}, ${uid}, ${userCodeHash}::bytea,
-      ${payload}::bytea, now() + make_interval(secs => ${expiresIn})
+      ${payload}::bytea, ${network}, now() + make_interval(secs => ${expiresIn})
     where not ${needsGrant} or exists (select from auth.records g where g.model = 'Grant' and g.grant_id = ${grantId})
     on conflict (model, id_hash) do update set account_id = excluded.account_id, grant_id = excluded.grant_id,
       uid = excluded.uid, payload = excluded.payload, expires_at = excluded.expires_at
@@ -72,14 +75,6 @@ export async function findRecordByUserCode(db: Db, userCodeHash: Buffer): Promis
   return row;
 }
 
-/** Notes that a code or refresh token was used; false when it was before: of two at once one is the first. */
-export async function consumeRecord(db: Db, { model, idHash }: RecordKey): Promise<boolean> {
-  const rows = await db`
-    update auth.records set consumed_at = now()
-    where model = ${model} and id_hash = ${idHash} and consumed_at is null returning 1`;
-  return rows.length > 0;
-}
-
 /** Deletes a record. */
 export async function deleteRecord(db: Db, { model, idHash }: RecordKey): Promise<void> {
   await db`delete from auth.records where model = ${model} and id_hash = ${idHash}`;
@@ -90,7 +85,10 @@ export async function deleteGrant(db: Db, grantId: string): Promise<void> {
   await db`delete from auth.records where grant_id = ${grantId}`;
 }
 
-/** Deletes the oldest rows beyond `most` of an account's sessions, of its grants to one app, or of one grant's refresh tokens. */
+/**
+ * Deletes the oldest rows beyond `most` of an account's sessions or of one grant's refresh tokens, and of its grants to one app
+ * those that were not used for longest: each refresh makes tokens.
+ */
 export async function trimRecords(
   db: Db,
   of: { model: string; accountId: string; clientId: string | null; grantId: string | null },
@@ -99,11 +97,13 @@ export async function trimRecords(
   const { model, accountId, clientId, grantId } = of;
   await db`
     with gone as (
-      select model, id_hash, grant_id from auth.records
+      select model, id_hash, grant_id from auth.records g
       where account_id = ${accountId} and model = ${model}
         and (model = 'Session' or client_id is not distinct from ${clientId})
         and (model <> 'RefreshToken' or grant_id = ${grantId})
-      order by created_at desc, id_hash offset ${most})
+      order by case when model = 'Grant'
+          then (select max(used.created_at) from auth.records used where used.grant_id = g.grant_id) else created_at end desc,
+        id_hash offset ${most})
     delete from auth.records r using gone g
     where (r.model, r.id_hash) = (g.model, g.id_hash) or (g.model = 'Grant' and r.grant_id = g.grant_id)`;
 }
@@ -136,10 +136,15 @@ export async function sweepRecords(db: Db, most: number): Promise<number> {
   return count;
 }
 
-/** How many interactions and codes of devices are under way, as far as `most`. */
-export async function countBegun(db: Db, most: number): Promise<number> {
-  const [row] = await db<{ n: number }[]>`
-    select count(*)::int as n from (
-      select from auth.records where model in ('Interaction', 'DeviceCode') and expires_at > now() limit ${most}) i`;
-  return row?.n ?? 0;
+/** Interactions and codes of devices that are under way. */
+const begun = (db: Db) => ({
+  table: db`auth.records`,
+  held: db`model in ('Interaction', 'DeviceCode') and expires_at > now()`,
+  network: db`address`,
+  since: db`created_at`,
+});
+
+/** Makes room for one more interaction or code of a device, where `most` are under way. */
+export async function makeRoomForBegun(db: Db, most: number): Promise<void> {
+  if ((await countHeld(db, begun(db), most)) >= most) await makeRoom(db, begun(db), Math.ceil(most / 100));
 }
