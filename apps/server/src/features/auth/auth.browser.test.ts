@@ -5,7 +5,7 @@ import { type Locale, wordsOf } from '@svc/words';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { en } from '../../../../hub/src/words/en.ts';
 import { ro } from '../../../../hub/src/words/ro.ts';
-import { launchBrowser, noBrowser } from '../../testing.browser.ts';
+import { launchBrowser, noBrowser, turn } from '../../testing.browser.ts';
 import { invited, openPlatform, type Platform, password } from './auth.testing.ts';
 
 describe('signing in with a browser', { skip: noBrowser }, () => {
@@ -27,7 +27,7 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
 
   /** A person's browser, with all that it asked for and everything that a page was refused. */
   const openBrowser = async (locale: Locale, options: { javaScriptEnabled?: boolean } = {}) => {
-    const context = await chrome.newContext({ locale, ...options });
+    const context = await chrome.newContext({ locale, serviceWorkers: 'block', ...options });
     const asked: string[] = [];
     const refused: string[] = [];
     context.on('request', (request) => asked.push(request.url()));
@@ -105,7 +105,7 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
   /** Signs out, and opens the hub once more. */
   const endLogin = async ({ tab, hasScript }: Person, locale: Locale): Promise<void> => {
     if (hasScript) {
-      await tab.goto(`${new URL(tab.url()).origin}/hub/me`);
+      await turn(tab, '/me');
       await tab
         .getByRole('button', { name: { en: en.signOut, ro: ro.signOut }[locale], exact: true })
         .first()
@@ -262,14 +262,14 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
     await second.tab.getByLabel(late.fields.email).fill(email);
     await second.tab.getByLabel(late.fields.password).fill(password);
     await second.tab.getByRole('button', { name: late.welcome.button, exact: true }).click();
-    await second.tab.getByText(late.problems.overToken).waitFor();
+    await second.tab.getByText(late.message.usedText).waitFor();
     await shoot(second.tab, 'over');
     for (const { tab, words } of [
       { ...first, words: wordsOf('en') },
       { ...second, words: late },
     ]) {
       await tab.goto(`${origin}/auth/setup#${token}`);
-      await tab.getByText(words.problems.overToken).waitFor();
+      await tab.getByText(words.message.usedText).waitFor();
     }
     assert.equal(await cookieOf(second.context), undefined);
     for (const one of [first, second]) checkTraces(one, token);

@@ -13,6 +13,7 @@ import { listLogins } from './people/logins.sql.ts';
 import { deleteClient, insertClient, listClients } from './provider/clients.sql.ts';
 import { rotateSigningKeys } from './provider/keys.ts';
 import { listSigningKeys } from './provider/keys.sql.ts';
+import { kindOfRedirect } from './provider/redirects.ts';
 
 /** `svc accounts invite | link | logins | sign-out`, `svc clients …` and `svc auth …`. */
 export const authCommands: Commands = (program, run) => {
@@ -143,13 +144,12 @@ function checkRedirect(uri: string, native: boolean): void {
     throw new CommandError(`"${uri}" ${why}`);
   };
   if (!URL.canParse(uri)) return refuse('is no URL');
-  const { protocol, hostname, hash } = new URL(uri);
+  const { protocol, hash } = new URL(uri);
   if (hash !== '' || uri.includes('#')) return refuse('must have no fragment');
   if (protocol === 'https:') return;
   if (!native) return refuse('must be https; add --native for an app that runs on the device of its person');
-  const isLoopback = ['127.0.0.1', 'localhost', '[::1]'].includes(hostname);
-  if (protocol === 'http:' ? !isLoopback : !protocol.includes('.'))
-    return refuse('must be https, http on a loopback address, or a scheme like com.example.app:');
+  if (typeof kindOfRedirect(uri) === 'object')
+    return refuse('must be https, http on a loopback address, or a scheme of the app such as com.example.app:');
 }
 
 async function removeClient(admin: Admin, id: string) {

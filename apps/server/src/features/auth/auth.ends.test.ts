@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { wordsOf } from '@svc/words';
 import { bySystem } from '../../kernel/records/audit.ts';
 import { headersOf, signIn } from '../me/me.testing.ts';
 import { http } from '../../testing.ts';
@@ -34,6 +35,24 @@ describe('what is on its way when an account is closed to others', () => {
     assert.equal(back.status, 200);
     assert.match(back.body, /You have 9 recovery codes left/);
     assert.equal(await use(late), 400);
+  });
+
+  test('who used a link and lost the answer is led to sign in; who has none is not told of any', async () => {
+    const account = await invited(t);
+    const set = (browser: PlayedBrowser) =>
+      browser.send(`${base}/auth/setup`, { carry: account.token, email: account.email, password });
+    const statuses = (await Promise.all([set(new PlayedBrowser()), set(new PlayedBrowser())])).map((one) => one.status);
+    assert.deepEqual(new Set(statuses), new Set([200, 400]), 'of two at once one sets it up');
+    const { message, problems } = wordsOf('en');
+    for (const again of [
+      await set(new PlayedBrowser()),
+      await new PlayedBrowser().send(`${base}/auth/setup`, { token: account.token }),
+    ]) {
+      assert.equal(again.status, 400);
+      assert.ok(again.body.includes(message.usedTitle) && again.body.includes('/login/start"'), again.body);
+    }
+    const wrong = await new PlayedBrowser().send(`${base}/auth/setup`, { token: account.token.toUpperCase() });
+    assert.ok(wrong.status === 400 && wrong.body.includes(problems.overToken), wrong.body);
   });
 
   test('who comes back in takes away what let others in, unless they say otherwise', async () => {

@@ -17,7 +17,8 @@ import { headersOf, takesSignIns, PageVisit } from './flows/visit.ts';
 import { type PageAsset, pageAssets } from './pages/assets.ts';
 import { errorPage, messagePage } from './pages/notes.ts';
 import { wordsOf } from '@svc/words';
-import { countBegun } from './provider/records.sql.ts';
+import { forNetwork } from './provider/network.ts';
+import { makeRoomForBegun } from './provider/records.sql.ts';
 import { mcpScopes } from './provider/clients.ts';
 import { alike, resourceOf } from './provider/urls.ts';
 
@@ -99,15 +100,15 @@ export class AuthServer {
   async #toProvider(visit: PageVisit): Promise<void> {
     const { request, response, path, method, kernel } = visit;
     const { identity } = this.#parts;
+    // What the provider keeps is sealed, and no other check of this request asks for the lease.
+    await kernel.gateways.prove();
     const { provider } = await identity.open();
     if (path === '/authorize') {
       if (!takesSignIns(kernel.config)) return sayPlain(visit);
       const { allowed } = await kernel.limiter.take({ name: 'authorize', perMinute: mostInteractions }, visit.network);
       if (!allowed) throw tooMany();
     }
-    if (path === '/authorize' || path === '/device/authorize') {
-      if ((await countBegun(kernel.sql, mostOpen)) >= mostOpen) throw busy();
-    }
+    if (path === '/authorize' || path === '/device/authorize') await makeRoomForBegun(kernel.sql, mostOpen);
     // Each such page leaves a row too.
     if (method !== 'POST' && (path === '/device' || path === '/logout')) {
       const { allowed } = await kernel.limiter.take({ name: 'authorize', perMinute: mostInteractions }, visit.network);
@@ -132,7 +133,7 @@ export class AuthServer {
     mountedAt(request, visit.page.base, path);
     await new Promise<void>((resolve, reject) => {
       response.once('close', resolve);
-      provider.callback()(request, response).then(resolve, reject);
+      forNetwork(visit.network, () => provider.callback()(request, response)).then(resolve, reject);
     });
   }
 
@@ -166,9 +167,6 @@ export class AuthServer {
 const mostPosts = 600;
 /** Interactions and codes of devices that may be open. */
 const mostOpen = 100_000;
-
-const busy = (): ApiError =>
-  new ApiError('unavailable', 'too many people are signing in; try again', { headers: { 'retry-after': '10' } });
 
 /** Whether a request goes on with a device's code: the library answers 500 where the browser's session is gone meanwhile. */
 const goesOn = (method: string, path: string): boolean =>

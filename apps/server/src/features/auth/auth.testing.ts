@@ -40,6 +40,8 @@ export async function invited(t: OpenTest): Promise<TestAccount & { token: strin
 interface Cookie {
   value: string;
   path: string;
+  /** Scripts do not see it. */
+  isHidden: boolean;
 }
 
 /** A page, or an answer, as a browser sees it. */
@@ -132,7 +134,7 @@ export class PlayedBrowser {
     const isOver = value === '' || given.get('max-age') === '0' || (ends !== undefined && Date.parse(ends) <= 0);
     const key = path === '/' ? name : `${name};${path}`;
     if (isOver) this.cookies.delete(key);
-    else this.cookies.set(key, { value, path });
+    else this.cookies.set(key, { value, path, isHidden: given.has('httponly') });
   }
 }
 

@@ -54,5 +54,6 @@ export const authManifest: Manifest = {
   commands: authCommands,
 };
 
+export { sealedTokenAnswers } from './provider/exchange.sql.ts';
 export { sealedSigningKeys } from './provider/keys.sql.ts';
 export { sealedRecords } from './provider/records.sql.ts';

@@ -4,6 +4,7 @@ import { bySystem } from '../../../kernel/records/audit.ts';
 import { keyDaysOf } from '../../connections/index.ts';
 import { findClient } from '../provider/clients.sql.ts';
 import { isOfMcp, isStrong, nameOfApp, scopesFor, trustOf } from '../provider/clients.ts';
+import { placeOfRedirect } from '../provider/redirects.ts';
 import { freshSeconds, openIdScopes, scopesAsked } from '../provider/provider.ts';
 import { isLoopback, resourceOf } from '../provider/urls.ts';
 import { lasting } from '@svc/words';
@@ -101,10 +102,19 @@ async function clientOf({ identity, kernel }: FlowParts, clientId: string, redir
   const { provider } = await identity.open();
   const client = await provider.Client.find(clientId);
   const trust = trustOf(clientId, (await findClient(kernel.sql, clientId)) !== undefined);
-  const of = trust === 'document' ? clientId : redirectUri;
-  const host = URL.canParse(of) ? new URL(of).host || undefined : undefined;
-  return { id: clientId, name: nameOfApp(client?.clientName ?? clientId), trust, host };
+  const host = trust === 'document' ? URL.parse(clientId)?.host : undefined;
+  return {
+    id: clientId,
+    name: nameOfApp(client?.clientName ?? clientId),
+    trust,
+    ...(host !== undefined && { host }),
+    goesTo: placeOfRedirect(redirectUri),
+  };
 }
+
+/** A host, unless it is that of the person's machine, whose port is another one each time, or a scheme of an app. */
+const hostOf = (place: string | undefined): string | null =>
+  place === undefined || place.endsWith('://') || isLoopback(`http://${place}`) ? null : place;
 
 /** Grants what was ticked, and notes what was not, so that it is not asked again in this sign-in. */
 async function allow(
@@ -131,8 +141,7 @@ async function allow(
     client_id: client.id,
     name: client.name,
     trust: client.trust,
-    // The port of a program on the person's machine is another one each time.
-    host: client.host !== undefined && isLoopback(`http://${client.host}`) ? null : (client.host ?? null),
+    host: client.host ?? hostOf(client.goesTo),
     asked: offered,
     scopes: offered.filter((scope) => ticked.has(scope)),
     resources: Object.keys(asked),

@@ -2,41 +2,42 @@ import { wordsOf } from '@svc/words';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { findPerson } from '../people/passwords.sql.ts';
 import { createMailCode, useMailCode } from '../people/codes.ts';
+import { mayMail } from '../people/mails.ts';
+import { waitForMail } from './asking.ts';
 import type { SendMail } from './parts.ts';
 import type { PageVisit } from './visit.ts';
 
 /** Which mail this browser asked for, and for which address. */
 const mailCookie = '__Host-svc_mail';
 const mailSeconds = 600;
-/** Mails with a code that an address, and a network, may ask for in a minute. */
-const mostMails = 3;
 
 /**
- * Mails a code to an address, if it has an account; the browser is told the same either way. False when too many were asked for.
+ * Mails a code to an address, if it has an account and not too many mails of today; the browser is told the same either way.
+ * The seconds to wait when its network asked for too many.
  */
 export async function sendMailCode(
   visit: PageVisit,
   { kernel, mail }: { kernel: Kernel; mail: SendMail },
   email: string,
-): Promise<boolean> {
-  for (const asked of [`address ${email.toLowerCase()}`, `network ${visit.network}`]) {
-    const { allowed } = await kernel.limiter.take({ name: 'sign_in_mail', perMinute: mostMails }, asked);
-    if (!allowed) return false;
-  }
+): Promise<{ waitSeconds: number } | undefined> {
+  const waitSeconds = await waitForMail(kernel, visit, 'sign_in_mail', email);
+  if (waitSeconds !== undefined) return { waitSeconds };
   const person = await findPerson(kernel.sql, email);
   const accountId = person?.may_sign_in ? person.account_id : null;
-  const { id, code } = await createMailCode(kernel, { email, purpose: 'sign-in', accountId });
+  const { network } = visit;
+  const { id, code } = await createMailCode(kernel, { email, purpose: 'sign-in', accountId, network });
   const { locale } = visit.page;
-  const said = wordsOf(locale).mails.signInCode({ code, validSeconds: mailSeconds, network: visit.network });
+  const said = wordsOf(locale).mails.signInCode({ code, validSeconds: mailSeconds, network });
   // Not waited for: how long a mail takes would tell who has an account.
   // To the address that the account has, never to the one that a stranger typed.
+  const send = async ({ email: to }: { email: string }): Promise<void> => {
+    if (await mayMail(kernel, { email: to, accountId, network })) await mail(to, said);
+  };
   if (person?.may_sign_in)
-    mail(person.email, said).catch((err: unknown) =>
-      kernel.log.warn({ err }, 'a mail with a sign-in code was not sent'),
-    );
+    send(person).catch((err: unknown) => kernel.log.warn({ err }, 'a mail with a sign-in code was not sent'));
   const value = Buffer.from(JSON.stringify({ id, email })).toString('base64url');
   visit.setCookie(mailCookie, value, { maxAge: mailSeconds, sameSite: 'Lax' });
-  return true;
+  return undefined;
 }
 
 /** Who signs in with the code of a mail; the address when it is wrong; undefined when this browser asked for none. */

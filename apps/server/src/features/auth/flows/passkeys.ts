@@ -17,11 +17,13 @@ export async function passkeyOptions(visit: PageVisit, { kernel }: FlowParts, ki
       headers: { 'retry-after': '60' },
     });
   const { carry } = await visit.jsonBody();
-  if (kind === 'get') return visit.json(200, await authenticationOptions(kernel));
+  const { network } = visit;
+  if (kind === 'get') return visit.json(200, await authenticationOptions(kernel, { network }));
   const token = typeof carry === 'string' ? carry : '';
   for (const purpose of ['setup', 'invite', 'recover'] as const) {
     const link = await lookAtLink(kernel, { purpose, token });
-    if (link?.accountId) return visit.json(200, await registrationOptions(kernel, { accountId: link.accountId }));
+    if (link?.accountId)
+      return visit.json(200, await registrationOptions(kernel, { accountId: link.accountId, network }));
   }
   throw badRequest('this link was used before, or its time is over');
 }

@@ -5,11 +5,13 @@ import { messagePage } from '../pages/notes.ts';
 import { recoverPage } from '../pages/start.ts';
 import { countRecoveryCodes, useRecoveryCode } from '../people/codes.ts';
 import { createLink, endLinks } from '../people/links.ts';
+import { mayMail } from '../people/mails.ts';
 import { endLogins } from '../people/logins.ts';
 import { setPassword } from '../people/passwords.ts';
 import { removeWays } from '../people/ways.ts';
 import { findPerson } from '../people/passwords.sql.ts';
 import { checkNewPassword } from '../people/strength.ts';
+import { waitForMail } from './asking.ts';
 import type { FlowParts } from './parts.ts';
 import type { PageVisit } from './visit.ts';
 
@@ -74,27 +76,23 @@ async function withCode(
   });
 }
 
-/** Mails a link, if an account has the address. The page waits for none of it: how long it takes would tell who has one. */
+/**
+ * Mails a link, if an account has the address and not too many mails of today. The page waits for none of it: how long it
+ * takes would tell who has one.
+ */
 async function mailLink(visit: PageVisit, parts: FlowParts, email: string): Promise<void> {
-  const { page, network } = visit;
+  const { page } = visit;
   const { kernel } = parts;
   const { message } = wordsOf(page.locale);
-  if (await mayMail(kernel, network, email))
-    sendLink(visit, parts, email).catch((err: unknown) =>
-      kernel.log.warn({ err }, 'a mail with a recovery link was not sent'),
-    );
-  visit.html(200, messagePage(page, { title: message.sentTitle, text: message.sentText(email) }));
-}
-
-/** Mails that an address, however it is spelt, and a network may ask for in a minute. */
-const mostMails = 3;
-
-async function mayMail({ limiter }: FlowParts['kernel'], network: string, email: string): Promise<boolean> {
-  for (const asked of [`address ${email.normalize('NFKC').toLowerCase()}`, `network ${network}`]) {
-    const { allowed } = await limiter.take({ name: 'recovery_mail', perMinute: mostMails }, asked);
-    if (!allowed) return false;
+  const waitSeconds = await waitForMail(kernel, visit, 'recovery_mail', email);
+  if (waitSeconds !== undefined) {
+    const action = page.base + visit.path;
+    return visit.html(429, recoverPage(page, { action, email, mail: true, problem: 'slow', waitSeconds }));
   }
-  return true;
+  sendLink(visit, parts, email).catch((err: unknown) =>
+    kernel.log.warn({ err }, 'a mail with a recovery link was not sent'),
+  );
+  visit.html(200, messagePage(page, { title: message.sentTitle, text: message.sentText(email) }));
 }
 
 async function sendLink({ page, network }: PageVisit, { kernel, mail, identity }: FlowParts, email: string) {
@@ -102,7 +100,8 @@ async function sendLink({ page, network }: PageVisit, { kernel, mail, identity }
   if (!mail || !person?.may_sign_in) return;
   // To the address that the account has, never to the one that a stranger typed.
   const { account_id: accountId, email: to } = person;
-  const { token } = await createLink(kernel, { purpose: 'recover', accountId, email: to, by: bySystem });
+  if (!(await mayMail(kernel, { email: to, accountId, network }))) return;
+  const { token } = await createLink(kernel, { purpose: 'recover', accountId, email: to, network, by: bySystem });
   const link = identity.linkOf('link', token);
   await mail(to, wordsOf(page.locale).mails.recoveryLink({ link, validSeconds: linkSeconds, network }));
 }

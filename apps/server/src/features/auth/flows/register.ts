@@ -3,15 +3,15 @@ import { randomBytes } from 'node:crypto';
 import { ApiError } from '../../../kernel/base/errors.ts';
 import { inTransaction } from '../../../kernel/db/db.ts';
 import { recordOf } from '../provider/adapter.ts';
-import { countRegistrations, noteRegistration } from '../provider/clients.sql.ts';
+import { makeRoomForClient } from '../provider/clients.sql.ts';
 import { writeRecord } from '../provider/records.sql.ts';
 import { kindOfRedirect } from '../provider/redirects.ts';
 import type { FlowParts } from './parts.ts';
 import type { PageVisit } from './visit.ts';
 
-/** Apps that one network may register in an hour, and that may be registered in all. */
+/** Apps that one network may register in an hour, and that may wait to be let in. */
 const mostRecent = 10;
-const mostInAll = 1_000;
+const mostUnused = 1_000;
 const mostUris = 10;
 
 /** A refusal in the words of RFC 7591. */
@@ -58,17 +58,15 @@ export async function register(visit: PageVisit, { kernel, identity }: FlowParts
   }
 }
 
-/** Writes an app down, of whose network and of all of which there may be so many. Throws 429. */
+/** Writes an app down. Throws 429 for the eleventh of its network in an hour; of all others the largest crowd makes room. */
 async function keep(kernel: FlowParts['kernel'], id: string, metadata: AdapterPayload, network: string): Promise<void> {
-  const record = recordOf(kernel, 'Client', { id, payload: metadata, expiresIn: unusedSeconds });
+  const record = recordOf(kernel, 'Client', { id, payload: metadata, expiresIn: unusedSeconds, network });
   await inTransaction(kernel.sql, async (tx) => {
-    const { all, recent } = await countRegistrations(tx, network);
-    if (recent >= mostRecent || all >= mostInAll)
-      throw new ApiError('rate_limit_exceeded', 'too many apps registered; try again later', {
+    if ((await makeRoomForClient(tx, network, mostUnused)) >= mostRecent)
+      throw new ApiError('rate_limit_exceeded', 'too many apps of this network registered; try again later', {
         headers: { 'retry-after': '3600' },
       });
     await writeRecord(tx, record);
-    await noteRegistration(tx, record.idHash, network);
   });
 }
 
@@ -81,19 +79,13 @@ function metadataOf(asked: Record<string, unknown>): object {
   if (!Array.isArray(uris) || uris.length === 0 || uris.length > mostUris)
     throw new Refused('invalid_redirect_uri', `redirect_uris: 1 to ${mostUris} addresses`);
   const kinds = uris.map(kindOf);
-  const isNative = kinds.every((kind) => kind === 'native');
-  if (!isNative && kinds.includes('native') && asked['application_type'] !== 'native')
-    throw new Refused('invalid_redirect_uri', 'redirect_uris: all https, or all of this machine or an app');
-  const method = asked['token_endpoint_auth_method'];
-  if (method !== undefined && method !== 'none')
-    throw new Refused('invalid_client_metadata', 'token_endpoint_auth_method: apps here are public, say "none"');
   return {
     client_name: textOf(asked, 'client_name') ?? 'Unnamed app',
     redirect_uris: uris,
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     token_endpoint_auth_method: 'none',
-    application_type: isNative || asked['application_type'] === 'native' ? 'native' : 'web',
+    application_type: kinds.includes('native') || asked['application_type'] === 'native' ? 'native' : 'web',
   };
 }
 

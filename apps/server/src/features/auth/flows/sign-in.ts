@@ -129,8 +129,8 @@ async function prove(visit: PageVisit, parts: FlowParts, form: URLSearchParams):
     return 'accountId' in found ? { ...found, amr: ['otp'] } : { sent: found.email, problem: 'wrong' };
   }
   if (mail && form.get('way') === 'mail') {
-    const sent = await sendMailCode(visit, { kernel, mail }, email);
-    return sent ? { sent: email } : { status: 429, problem: 'slow' };
+    const wait = await sendMailCode(visit, { kernel, mail }, email);
+    return wait ? { status: 429, problem: 'slow', ...wait } : { sent: email };
   }
   // A list of leaked passwords, tried on an address each, would meet no other bound.
   const { allowed } = await kernel.limiter.take({ name: 'password', perMinute: mostPasswords }, network);

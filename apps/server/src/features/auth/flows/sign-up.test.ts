@@ -77,9 +77,12 @@ describe('who has an address of the operator’s domain', () => {
   test('asks three times a minute at most, and not for what is no address', async () => {
     await allow();
     assert.equal((await post('/auth/sign-up', { email: 'nobody' })).status, 400);
-    const statuses: number[] = [];
-    for (let i = 0; i < 4; i++) statuses.push((await post('/auth/sign-up', { email: 'x@other.test' })).status);
-    assert.deepEqual(statuses, [200, 200, 200, 429]);
+    const minute = () => Math.floor(Date.now() / 60_000);
+    const began = minute();
+    let passed = 0;
+    while (passed < 100 && (await post('/auth/sign-up', { email: 'x@other.test' })).status === 200) passed += 1;
+    const minutes = minute() - began + 1;
+    assert.ok(passed >= 3 && passed <= 3 * minutes, `${passed} in ${minutes} minutes`);
   });
 
   test('and who is invited by an operator gets a mail too', async () => {

@@ -6,12 +6,11 @@ import type { Config } from '../../../config.ts';
 import { messagePage } from '../pages/notes.ts';
 import { signUpPage } from '../pages/sign-up.ts';
 import { createLink, inviteSeconds } from '../people/links.ts';
+import { mayMail } from '../people/mails.ts';
 import { findPerson } from '../people/passwords.sql.ts';
+import { waitForMail } from './asking.ts';
 import type { FlowParts } from './parts.ts';
 import type { PageVisit } from './visit.ts';
-
-/** Invitations that an address, and a network, may ask for in a minute. */
-const mostMails = 3;
 
 /** The domain whose people may invite themselves; undefined where nobody may, or no mail can be sent. */
 export const signUpDomain = ({ signUp, mail }: Pick<Config, 'signUp' | 'mail'>): string | undefined =>
@@ -19,7 +18,7 @@ export const signUpDomain = ({ signUp, mail }: Pick<Config, 'signUp' | 'mail'>):
 
 /** The page on which people of the operator's domain ask for an invitation by mail. */
 export async function signUp(visit: PageVisit, { kernel, mail, identity }: FlowParts): Promise<void> {
-  const { page, network } = visit;
+  const { page } = visit;
   const domain = signUpDomain(kernel.config);
   if (domain === undefined || !mail) throw new ApiError('not_found', 'there is nothing at this address');
   const shown = { action: page.base + visit.path, domain };
@@ -28,10 +27,9 @@ export async function signUp(visit: PageVisit, { kernel, mail, identity }: FlowP
   const email = ((await visit.form()).get('email') ?? '').trim();
   if (email.length > 254 || !emailShape.test(email))
     return visit.html(400, signUpPage(page, { ...shown, email, problem: 'bad' }));
-  for (const asked of [`address ${email.toLowerCase()}`, `network ${network}`]) {
-    const { allowed } = await kernel.limiter.take({ name: 'sign_up_mail', perMinute: mostMails }, asked);
-    if (!allowed) return visit.html(429, signUpPage(page, { ...shown, email, problem: 'slow' }));
-  }
+  const waitSeconds = await waitForMail(kernel, visit, 'sign_up_mail', email);
+  if (waitSeconds !== undefined)
+    return visit.html(429, signUpPage(page, { ...shown, email, problem: 'slow', waitSeconds }));
   const { signUp: texts } = wordsOf(page.locale);
   // Not waited for: how long it takes would tell who has no account yet.
   if (email.toLowerCase().endsWith(`@${domain}`))
@@ -42,13 +40,13 @@ export async function signUp(visit: PageVisit, { kernel, mail, identity }: FlowP
 }
 
 async function invite(
-  { page }: PageVisit,
+  { page, network }: PageVisit,
   { kernel, mail, identity }: Pick<FlowParts, 'kernel' | 'mail' | 'identity'>,
   email: string,
 ): Promise<void> {
   const isKnown = (await findPerson(kernel.sql, email)) !== undefined;
-  if (isKnown) return;
-  const { token } = await createLink(kernel, { purpose: 'invite', email, by: bySystem });
+  if (isKnown || !(await mayMail(kernel, { email, accountId: null, network }))) return;
+  const { token } = await createLink(kernel, { purpose: 'invite', email, network, by: bySystem });
   const server = new URL(kernel.config.authUrl).host;
   const link = identity.linkOf('link', token);
   await mail?.(email, wordsOf(page.locale).mails.invitation({ link, validSeconds: inviteSeconds, server }));

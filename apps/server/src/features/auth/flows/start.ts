@@ -1,12 +1,14 @@
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
+import { wordsOf } from '@svc/words';
 import { emailShape } from '../../accounts/index.ts';
 import { ApiError } from '../../../kernel/base/errors.ts';
 import { inTransaction, type Db } from '../../../kernel/db/db.ts';
 import { bySystem, writeAct } from '../../../kernel/records/audit.ts';
 import { changeEmail, findEmail, insertAccount, nameAccount } from '../../accounts/index.ts';
+import { messagePage } from '../pages/notes.ts';
 import { codesPage, tokenPage, welcomePage } from '../pages/start.ts';
 import { makeRecoveryCodes } from '../people/codes.ts';
-import { endLinks, lookAtLink, type OpenLink, takeOpenLink } from '../people/links.ts';
+import { endLinks, lookAtLink, type OpenLink, takeOpenLink, wasUsed } from '../people/links.ts';
 import { giveLink } from '../people/links.sql.ts';
 import { endLogins } from '../people/logins.ts';
 import { registerPasskey } from '../people/passkeys.ts';
@@ -27,13 +29,29 @@ export async function start(visit: PageVisit, parts: FlowParts, purposes: readon
   visit.checkOwn();
   const form = await visit.form();
   const token = form.get('carry') ?? form.get('token') ?? '';
-  const found = await find(parts, purposes, token.trim().replace(/^.*#/, ''));
-  if (!found) {
-    parts.identity.strangers.note(visit.address);
-    return visit.html(400, tokenPage(visit.page, { action, purpose: first, problem: 'over' }));
-  }
+  const text = token.trim().replace(/^.*#/, '');
+  const found = await find(parts, purposes, text);
+  if (!found) return sayOver(visit, parts, purposes, text);
   if (form.get('carry') === null) return visit.html(200, await welcome(visit, parts, found));
   await settle(visit, parts, found, form);
+}
+
+/** Says that a link is good for nothing; to who used it, and lost the answer, that they have what it was for. */
+async function sayOver(
+  visit: PageVisit,
+  { kernel, identity }: FlowParts,
+  purposes: readonly StartPurpose[],
+  token: string,
+): Promise<void> {
+  const { page } = visit;
+  if (await wasUsed(kernel, { purposes, token })) {
+    const { message } = wordsOf(page.locale);
+    const way = { href: identity.homeFor(visit), linkText: message.signIn };
+    return visit.html(400, messagePage(page, { title: message.usedTitle, text: message.usedText, ...way }));
+  }
+  identity.strangers.note(visit.address);
+  const [purpose = 'setup'] = purposes;
+  visit.html(400, tokenPage(page, { action: page.base + visit.path, purpose, problem: 'over' }));
 }
 
 interface Found extends OpenLink {
@@ -130,8 +148,7 @@ async function settle(visit: PageVisit, parts: FlowParts, found: Found, form: UR
     throw error;
   });
   if (problem) return refuse(problem);
-  if (!codes)
-    return visit.html(400, tokenPage(visit.page, { action: visit.page.base + visit.path, purpose, problem: 'over' }));
+  if (!codes) return sayOver(visit, parts, [purpose], token);
   await identity.startSession(visit, accountId, [passkey === undefined ? 'pwd' : 'hwk']);
   visit.html(200, codesPage(visit.page, { codes, nextHref: identity.homeFor(visit) }));
 }

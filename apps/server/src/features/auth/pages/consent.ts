@@ -5,8 +5,10 @@ import { button, checkbox, form, type PageContext, render, textsOf } from './pag
 /** An app as a page names it. */
 export interface ShownClient {
   name: string;
-  /** Host of its address or of where answers go. */
+  /** Host of the document that says what it is. */
   host?: string | undefined;
+  /** Where answers go: a host, or a scheme such as `cursor://`. */
+  goesTo?: string | undefined;
   trust: 'first-party' | 'registered' | 'document' | 'unknown';
 }
 
@@ -47,16 +49,18 @@ ${button(consent.cancel, { kind: 'plain', name: 'decision', value: 'cancel' })}
 const isHere = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/;
 
 /** Who an app is, and where answers to it go; with a warning when nobody vouches for it. */
-export const clientFacts = (
-  { host, trust }: ShownClient,
-  { trust: words, unknownText, goesTo, here }: Words['consent'],
-): Markup =>
+export const clientFacts = ({ host, goesTo, trust }: ShownClient, words: Words['consent']): Markup =>
   html`${
     trust === 'unknown'
-      ? html`<p class="warning box"><strong>${words.unknown}.</strong> ${unknownText}</p>`
-      : html`<p class="trust">${words[trust]}</p>`
+      ? html`<p class="warning box"><strong>${words.unknown}.</strong> ${words.unknownText}</p>`
+      : html`<p class="trust">${words.trust[trust]}${host !== undefined && html`: <strong>${foreign(host)}</strong>`}</p>`
   }
-${host !== undefined && html`<p class="fact">${goesTo} <strong>${isHere.test(host) ? here : foreign(host)}</strong></p>`}`;
+${goesTo !== undefined && html`<p class="fact">${words.goesTo} ${placeOf(goesTo, words)}</p>`}`;
+
+function placeOf(goesTo: string, { here, opens }: Words['consent']): Markup {
+  if (isHere.test(goesTo)) return html`<strong>${here}</strong>`;
+  return html`${goesTo.endsWith('://') && `${opens} `}<strong>${foreign(goesTo)}</strong>`;
+}
 
 /** A group of scopes with a box each; nothing when none is asked for. */
 function checkboxes({ locale }: PageContext, group: ScopeGroup, heading: string, scopes: readonly string[]): Markup {

@@ -69,7 +69,7 @@ export function deviceConfirmPage(page: PageContext, data: DeviceConfirm): strin
     lead: device.compare,
     body: html`<p class="user-code"><code>${exactly(data.userCode)}</code></p>
 <p class="warning box"><strong>${device.warning}</strong></p>
-${clientFacts({ ...client, host: undefined }, consent)}
+${clientFacts({ ...client, goesTo: undefined }, consent)}
 <dl>
 ${fact(device.name, shown.name)}${fact(device.network, shown.network)}${fact(device.age, device.ago(shown.ageSeconds))}</dl>
 ${scopes.length > 0 && html`<h2>${device.may}</h2>${scopeList(page, scopes)}`}

@@ -93,7 +93,12 @@ function pagesToEnter(page: PageContext, { email, name, host, value, href }: Sam
 function pagesToDecide(page: PageContext, sample: Sample): Record<string, string> {
   const { email, name, host, value, href } = sample;
   const action = href;
-  const clientOf = (trust: ShownClient['trust']): ShownClient => ({ name, host, trust });
+  const clientOf = (trust: ShownClient['trust']): ShownClient => ({
+    name,
+    ...(trust === 'document' && { host }),
+    goesTo: trust === 'first-party' ? 'cursor://' : host,
+    trust,
+  });
   const consent = (trust: ShownClient['trust'], scopes = sample.scopes) =>
     consentPage(page, {
       action,

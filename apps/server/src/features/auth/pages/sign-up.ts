@@ -7,12 +7,15 @@ interface SignUp {
   domain: string;
   email?: string | undefined;
   problem?: 'bad' | 'slow' | undefined;
+  /** Of the problem `slow`. */
+  waitSeconds?: number | undefined;
 }
 
 /** Asks for the address that an invitation is sent to. */
-export function signUpPage(page: PageContext, { action, domain, email, problem }: SignUp): string {
+export function signUpPage(page: PageContext, { action, domain, email, problem, waitSeconds }: SignUp): string {
   const { signUp, fields, problems } = textsOf(page);
-  const texts = { bad: problems.email, slow: problems.slowAnyway };
+  const slow = waitSeconds === undefined ? problems.slowAnyway : problems.slow(waitSeconds);
+  const texts = { bad: problems.email, slow };
   return render(page, {
     title: signUp.title,
     lead: signUp.text(domain),

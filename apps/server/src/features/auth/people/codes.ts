@@ -75,7 +75,13 @@ const hashOfMailCode = (
  */
 export async function createMailCode(
   parts: Parts,
-  { email, purpose, accountId, tx: given }: { email: string; purpose: MailPurpose; accountId: string | null; tx?: Db },
+  {
+    email,
+    purpose,
+    accountId,
+    network,
+    tx: given,
+  }: { email: string; purpose: MailPurpose; accountId: string | null; network?: string; tx?: Db },
 ): Promise<{ id: string; code: string; expiresAt: string }> {
   const id = randomUUID();
   const code = newCode('0123456789', mailDigits);
@@ -88,6 +94,7 @@ export async function createMailCode(
       tokenHash: null,
       codeHash: hashOfMailCode(parts, { id, email, purpose, code }),
       details: {},
+      network,
     }),
   );
   return { id, code, expiresAt: row.expires_at };

@@ -1,4 +1,5 @@
 import { type Db, nowOf, type Time } from '../../../kernel/db/db.ts';
+import { countHeld, makeRoom } from './room.sql.ts';
 
 /** Purposes of links; `mail` is a code by mail, without a link. */
 export type LinkPurpose = 'setup' | 'invite' | 'recover' | 'phone' | 'mail';
@@ -32,7 +33,7 @@ export interface NewLink {
   details: object;
 }
 
-/** Links of no account, in all: invitations, and codes by mail to addresses that nobody has. */
+/** Links of no account that strangers asked for, in all: invitations, and codes by mail to addresses that nobody has. */
 const mostOfNobody = 100_000;
 
 const columns = (db: Db) => db`l.id, l.account_id, l.email, l.created_at, l.expires_at, l.details`;
@@ -48,13 +49,20 @@ export async function lockLinksOf(db: Db, whose: string): Promise<void> {
   await db`select pg_advisory_xact_lock(hashtextextended(${`auth.links:${whose}`}, 0))`;
 }
 
-/** Inserts a link; undefined when its account is gone, or too many wait that are of no account. */
+/** Inserts a link; undefined when its account is gone. Where too many wait that are of no account, the largest crowd makes room. */
 export async function insertLink(db: Db, time: Time, link: NewLink): Promise<LinkRow | undefined> {
   const now = nowOf(db, time);
+  const ofNobody = {
+    table: db`auth.links`,
+    held: db`account_id is null and details ? 'network' and expires_at > ${now}`,
+    network: db`details ->> 'network'`,
+    since: db`created_at`,
+  };
+  if (link.accountId === null && (await countHeld(db, ofNobody, mostOfNobody)) >= mostOfNobody)
+    await makeRoom(db, ofNobody, mostOfNobody / 100);
   const isAllowed =
     link.accountId === null
-      ? db`(select count(*) from (select from auth.links
-          where account_id is null and expires_at > ${now} limit ${mostOfNobody}) n) < ${mostOfNobody}`
+      ? db`true`
       : db`exists (select from accounts.standing_view where id = ${link.accountId} and not deleting)`;
   const [row] = await db<LinkRow[]>`
     insert into auth.links as l
@@ -66,13 +74,13 @@ export async function insertLink(db: Db, time: Time, link: NewLink): Promise<Lin
 }
 
 /**
- * Deletes all but the newest open links of an account, or of an address without one, that have the purpose and life of `kept`:
- * strangers who ask for mail must not end what the owner, or an operator, made.
+ * Deletes all but the newest open links of an account, or of an address without one, that have the purpose, life and network of
+ * `kept`: strangers who ask for mail must not end what the owner asked for, or an operator made.
  */
 export async function deleteOlder(
   db: Db,
   time: Time,
-  kept: Pick<NewLink, 'id' | 'accountId' | 'email' | 'purpose' | 'lifeSeconds'>,
+  kept: Pick<NewLink, 'id' | 'accountId' | 'email' | 'purpose' | 'lifeSeconds'> & { network: string | null },
   most: number,
 ): Promise<void> {
   const ofWhom =
@@ -82,6 +90,7 @@ export async function deleteOlder(
   await db`
     delete from auth.links where id in (
       select l.id from auth.links l where ${ofWhom} and l.purpose = ${kept.purpose} and l.id <> ${kept.id}
+        and l.details ->> 'network' is not distinct from ${kept.network}::text
         and l.expires_at - l.created_at = make_interval(secs => ${kept.lifeSeconds}::int) and ${open(db, time)}
       order by l.created_at desc, l.id offset ${most - 1})`;
 }
@@ -97,6 +106,15 @@ export async function findLink(
     select ${columns(db)} from auth.links l
     where l.token_hash = ${tokenHash} and l.purpose = ${purpose} and ${open(db, time)}`;
   return row;
+}
+
+/** Whether this hash is that of a link that was used, of an account that stays. */
+export async function isUsedLink(db: Db, purposes: readonly LinkPurpose[], tokenHash: Buffer): Promise<boolean> {
+  const rows = await db`
+    select 1 from auth.links l
+    where l.token_hash = ${tokenHash} and l.purpose = any(${purposes}::text[]) and l.used_at is not null
+      and exists (select from accounts.standing_view s where s.id = l.account_id and not s.deleting)`;
+  return rows.length > 0;
 }
 
 /** Uses an open link: of two at once one gets it. */

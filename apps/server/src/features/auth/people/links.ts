@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { bySystem, type Who, writeAct } from '../../../kernel/records/audit.ts';
-import { ApiError, notFound } from '../../../kernel/base/errors.ts';
+import { notFound } from '../../../kernel/base/errors.ts';
 import type { Db } from '../../../kernel/db/db.ts';
 import {
   deleteOlder,
   endLinksOf,
   findLink,
   insertLink,
+  isUsedLink,
   type LinkPurpose,
   type LinkRow,
   lockLinksOf,
@@ -41,13 +42,12 @@ const lives: Readonly<Record<LinkPurpose, number>> = {
 };
 /** Of a link to recover that a command made: its operator has to hand it on. */
 const byHandSeconds = 86_400;
-/** Open links of one purpose of an account, or of an address without one; a further one takes the place of the oldest. */
+/** Open links of one purpose of an account, or of an address without one, from one network: the oldest makes place. */
 const mostOpen = 5;
 
 /**
  * Makes a link: `token` is told once, and belongs into the fragment of a URL. `details` are answered again by `lookAtLink` and
- * `takeOpenLink`, 4 kB at most. Throws 404 for an account that is gone or being deleted, 503 `unavailable` when too many
- * links of no account are open.
+ * `takeOpenLink`, 4 kB at most. Throws 404 for an account that is gone or being deleted.
  */
 export async function createLink(
   parts: Pick<PeopleParts, 'sql' | 'clock'>,
@@ -57,6 +57,8 @@ export async function createLink(
     accountId?: string;
     email?: string;
     details?: object;
+    /** Where a stranger asked for it: it takes the place of links that were asked for there alone. */
+    network?: string;
     /** A person hands it on: a link to recover lives for 24 h, not for 30 min. */
     byHand?: boolean;
     by: Who;
@@ -76,6 +78,7 @@ export async function createLink(
       codeHash: null,
       lifeSeconds,
       details,
+      network: link.network,
     });
     await writeAct(tx, { accountId, by, action: 'auth.createLink', subject: made.id, details: { purpose } });
     return made;
@@ -83,11 +86,11 @@ export async function createLink(
   return { ...toOpenLink(row), token };
 }
 
-/** Inserts a link of any purpose, and deletes what is over the five of its account or address and purpose. */
+/** Inserts a link of any purpose, and deletes what is over the five of its account or address, purpose and network. */
 export async function insertOpen(
   tx: Db,
   { clock }: Pick<PeopleParts, 'clock'>,
-  link: Omit<NewLink, 'lifeSeconds'> & { lifeSeconds?: number },
+  { network, ...link }: Omit<NewLink, 'lifeSeconds'> & { lifeSeconds?: number; network?: string | undefined },
 ): Promise<LinkRow> {
   const { accountId, email } = link;
   const lifeSeconds = link.lifeSeconds ?? lives[link.purpose];
@@ -96,14 +99,10 @@ export async function insertOpen(
   }
   const whose = accountId ?? email?.toLowerCase();
   if (whose !== undefined) await lockLinksOf(tx, whose);
-  const row = await insertLink(tx, clock, { ...link, lifeSeconds });
-  if (!row) {
-    if (accountId !== null) throw notFound('account');
-    throw new ApiError('unavailable', 'too many links wait to be used; try again later', {
-      headers: { 'retry-after': '60' },
-    });
-  }
-  if (whose !== undefined) await deleteOlder(tx, clock, { ...link, lifeSeconds }, mostOpen);
+  const details = network === undefined ? link.details : { ...link.details, network };
+  const row = await insertLink(tx, clock, { ...link, details, lifeSeconds });
+  if (!row) throw notFound('account');
+  if (whose !== undefined) await deleteOlder(tx, clock, { ...link, lifeSeconds, network: network ?? null }, mostOpen);
   return row;
 }
 
@@ -115,6 +114,15 @@ export async function lookAtLink(
   const hash = hashOfSecret(token);
   const row = hash && (await findLink(parts.sql, parts.clock, purpose, hash));
   return row && toOpenLink(row);
+}
+
+/** Whether a link was used: whoever has it made the account, or is told that somebody did. */
+export async function wasUsed(
+  { sql }: Pick<PeopleParts, 'sql'>,
+  { purposes, token }: { purposes: readonly PlainPurpose[]; token: string },
+): Promise<boolean> {
+  const hash = hashOfSecret(token);
+  return hash !== undefined && (await isUsedLink(sql, purposes, hash));
 }
 
 /**

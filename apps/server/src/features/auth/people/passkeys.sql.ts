@@ -1,4 +1,5 @@
 import { type Db, nowOf, type Time } from '../../../kernel/db/db.ts';
+import { countHeld, makeRoom } from './room.sql.ts';
 import type { Quota } from '../../../kernel/records/quotas.ts';
 
 /** A passkey as it is listed. */
@@ -27,18 +28,24 @@ export interface PasskeyKeyRow {
 /** Challenges of all people that wait for their answer; each is for five minutes. */
 const mostChallenges = 100_000;
 
-/** Keeps a challenge for five minutes; false when too many wait. */
+/** Keeps a challenge for five minutes; where too many wait, the network that asked for most makes room. */
 export async function insertChallenge(
   db: Db,
   time: Time,
-  one: { hash: Buffer; purpose: 'register' | 'prove'; accountId: string | null },
-): Promise<boolean> {
+  one: { hash: Buffer; purpose: 'register' | 'prove'; accountId: string | null; network: string | null },
+): Promise<void> {
   const now = nowOf(db, time);
-  const { count } = await db`
-    insert into auth.challenges (hash, purpose, account_id, expires_at)
-    select ${one.hash}, ${one.purpose}, ${one.accountId}::uuid, ${now} + interval '5 minutes'
-    where (select count(*) from (select from auth.challenges where expires_at > ${now} limit ${mostChallenges}) c) < ${mostChallenges}`;
-  return count > 0;
+  const waiting = {
+    table: db`auth.challenges`,
+    held: db`expires_at > ${now}`,
+    network: db`network`,
+    since: db`expires_at`,
+  };
+  if ((await countHeld(db, waiting, mostChallenges)) >= mostChallenges)
+    await makeRoom(db, waiting, mostChallenges / 100);
+  await db`
+    insert into auth.challenges (hash, purpose, account_id, network, expires_at)
+    values (${one.hash}, ${one.purpose}, ${one.accountId}::uuid, ${one.network}, ${now} + interval '5 minutes')`;
 }
 
 /** Takes a challenge, which is then gone; false when there is none for this purpose and account. */

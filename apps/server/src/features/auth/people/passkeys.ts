@@ -50,11 +50,11 @@ const timeout = 300_000;
 
 /**
  * What a page needs to make a passkey for an account. Throws 404 for an account that is gone or being deleted, 429
- * `quota_exceeded` for the 21st, 503 `unavailable` when too many challenges wait.
+ * `quota_exceeded` for the 21st. `network`: of a visitor who is not signed in.
  */
 export async function registrationOptions(
   parts: Parts,
-  { accountId, ...given }: { accountId: string; email?: string; tx?: Db },
+  { accountId, network = null, ...given }: { accountId: string; email?: string; network?: string | null; tx?: Db },
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   const db = given.tx ?? parts.sql;
   const address = await findAddress(db, accountId);
@@ -69,7 +69,7 @@ export async function registrationOptions(
     userID: new Uint8Array(userHandle(accountId)),
     userName: email,
     userDisplayName: address.name === '' ? email : address.name,
-    challenge: await newChallenge(parts, db, 'register', accountId),
+    challenge: await newChallenge(parts, db, { purpose: 'register', accountId, network }),
     timeout,
     attestationType: 'none',
     excludeCredentials: known.map(toDescriptor),
@@ -126,17 +126,17 @@ export async function registerPasskey(
 
 /**
  * What a page needs to ask for a passkey: any that the browser has for us, or with `accountId` one of the account's, for a
- * fresh proof. Throws 503 `unavailable` when too many challenges wait.
+ * fresh proof. `network`: of a visitor who is not signed in.
  */
 export async function authenticationOptions(
   parts: Parts,
-  { accountId }: { accountId?: string } = {},
+  { accountId, network = null }: { accountId?: string; network?: string | null } = {},
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   const known = accountId === undefined ? [] : await listPasskeys(parts.sql, accountId);
   const { generateAuthenticationOptions } = await library();
   return generateAuthenticationOptions({
     rpID: relyingParty(parts.config).id,
-    challenge: await newChallenge(parts, parts.sql, 'prove', accountId ?? null),
+    challenge: await newChallenge(parts, parts.sql, { purpose: 'prove', accountId: accountId ?? null, network }),
     timeout,
     userVerification: 'required',
     ...(accountId !== undefined && { allowCredentials: known.map(toDescriptor) }),
@@ -251,14 +251,11 @@ const hashOf = (challenge: Buffer): Buffer => createHash('sha256').update(challe
 async function newChallenge(
   { clock }: Pick<Parts, 'clock'>,
   db: Db,
-  purpose: 'register' | 'prove',
-  accountId: string | null,
+  of: { purpose: 'register' | 'prove'; accountId: string | null; network: string | null },
 ): Promise<Uint8Array<ArrayBuffer>> {
   const challenge = new Uint8Array(randomBytes(32));
-  if (await insertChallenge(db, clock, { hash: hashOf(Buffer.from(challenge)), purpose, accountId })) return challenge;
-  throw new ApiError('unavailable', 'too many people sign in by passkey at this moment; try again in a minute', {
-    headers: { 'retry-after': '60' },
-  });
+  await insertChallenge(db, clock, { hash: hashOf(Buffer.from(challenge)), ...of });
+  return challenge;
 }
 
 /** The challenge that an answer names, as the library compares it; undefined for what is no answer. */
