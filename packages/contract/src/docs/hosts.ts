@@ -114,7 +114,8 @@ export const hostsDocs = {
   },
   redeemInvite: {
     description:
-      'A code works once; one that was used, is too old, or was made by a key that is revoked answers 403 `forbidden`. ' +
+      'A code works for one device, which gets the same answer again until the code ends; one that another device used, is ' +
+      'too old, or was made by a key that is revoked answers 403 `forbidden`. ' +
       'The key is bound to the device and belongs to the key that made the code: it goes with it when that one is ' +
       'revoked with its children.',
     example: {

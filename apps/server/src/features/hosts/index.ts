@@ -5,6 +5,7 @@ import { execBytesQuota, execsQuota } from './execs/execs.sql.ts';
 
 export { Execs } from './execs/execs.ts';
 export { sealedFrames } from './execs/execs.sql.ts';
+export { sealedInvites } from './hosts.invites.sql.ts';
 export { hostProgram } from './hosts.program.ts';
 
 /** The feature without a running platform. */
