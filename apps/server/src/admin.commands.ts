@@ -5,6 +5,7 @@ import type { Config, Given } from './config.ts';
 import { accountDeletion, manifests } from './features.ts';
 import { deletionCommands } from './features/accounts/index.ts';
 import type { Run } from './kernel/commands.ts';
+import { acceptStore } from './kernel/outside/blobs.marker.ts';
 import { createLog } from './kernel/base/log.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { providersCommand } from './providers.commands.ts';
@@ -35,6 +36,17 @@ export function addAdminCommands(program: Command, { config, print, json }: Lent
   program.commandsGroup('Run it:');
   backupCommand(program, { config: (kept) => config(() => kept ?? {}), print, run });
   providersCommand(program, { config, print, json });
+  program
+    .command('storage')
+    .description('where files are stored: accept')
+    .command('accept')
+    .description('take the store of this data dir or bucket as the one of the database, whatever that knew')
+    .action(
+      run(async (admin) => {
+        await acceptStore(admin);
+        return 'accepted; start every part with this store';
+      }),
+    );
   program.commandsGroup('People and keys:');
   for (const { commands } of manifests) commands?.(program, run);
   deletionCommands(accountDeletion)(program, run);

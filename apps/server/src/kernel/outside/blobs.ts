@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { randomUUID } from 'node:crypto';
+import { ApiError } from '../base/errors.ts';
 
 /** Bytes of a blob from `start`, at most `end` inclusive. */
 export interface ByteRange {
@@ -27,6 +28,13 @@ export interface Blobs {
   /** Names that begin with `prefix`, which ends in `/` or is empty, sorted. */
   list(prefix: string): Promise<string[]>;
 }
+
+/** 500 with what to do for a file whose row is there: an empty answer would pass for an empty file. */
+export const missingBlob = (what: string): ApiError =>
+  new ApiError(
+    'internal_error',
+    `${what} is missing in the store of this platform; its operator finds why: ./svc doctor`,
+  );
 
 /** Waits in memory for the disk: with 64 KiB every chunk waits for the one before, and 8 MiB cost 38 ms of CPU, not 21. */
 const writeBytes = 1024 * 1024;
