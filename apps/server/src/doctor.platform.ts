@@ -8,11 +8,13 @@ import { readProviders } from './features/health/index.ts';
 import { checkBuild } from './features/hub/index.ts';
 import { countHeld } from './features/notifications/index.ts';
 import { findLanesOff } from './features/providers/index.ts';
+import { listLostNodes } from './features/sandboxes/index.ts';
 import { missingMigrations } from './kernel/db/applied.ts';
 import type { Sql } from './kernel/db/db.ts';
 import { readFact } from './kernel/db/facts.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import type { Blobs } from './kernel/outside/blobs.ts';
+import { findStore, otherStoreFix } from './kernel/outside/blobs.marker.ts';
+import { idleLimitMs, listParts, workedMs } from './kernel/peers/parts.ts';
 import type { ProvidersPlace } from './kernel/outside/providers.ts';
 import { unconfirmedFact } from './kernel/restored.ts';
 import { findHolder } from './kernel/streams/feed.ts';
@@ -46,8 +48,10 @@ export async function withDatabase(config: Config, { sql, bus, blobs, dataDir }:
     database,
     await schema(sql),
     { name: 'bus', ok: bus.isUp(), found: config.natsUrl ? 'NATS' : 'LISTEN/NOTIFY' },
-    await storage(config, blobs, dataDir),
+    await storage(config, { sql, blobs, dataDir }),
     await feed(sql),
+    ...(await worker(sql)),
+    ...(await nodes(sql)),
     ...(await restore(sql)),
     ...(await signIn(config, sql)),
   ];
@@ -75,6 +79,41 @@ async function feed(sql: Sql): Promise<Check> {
   return { name, ok: false, found, fix: `end it: select pg_terminate_backend(${holder.pid})` };
 }
 
+const plural = (count: number, name: string): string => `${count} ${name}${count === 1 ? '' : 's'}`;
+
+/** Whether what is due by the clock is done; says nothing while no process runs, and where one does everything. */
+async function worker(sql: Sql): Promise<Check[]> {
+  // Without the schema there are no parts either.
+  const rows = await listParts(sql).catch(() => []);
+  const live = rows.filter(({ live: isLive }) => isLive);
+  const ms = workedMs(rows);
+  const works = ms !== undefined && ms < idleLimitMs;
+  if (live.length === 0 || (works && live.every(({ part }) => part === 'all'))) return [];
+  const count = (name: string) => live.filter(({ part }) => part === name).length;
+  const parts = (['gateway', 'worker', 'relay', 'all'] as const)
+    .map((name) => (count(name) > 0 || name === 'worker' ? plural(count(name), name === 'all' ? 'whole' : name) : ''))
+    .filter((text) => text !== '');
+  const found = parts.join(', ');
+  if (works) return [{ name: 'worker', ok: true, found }];
+  const stands = live.some(({ part }) => part === 'worker' || part === 'all');
+  const silent = stands ? `its tickers stand for ${Math.round((ms ?? 0) / 1_000)} s` : 'what is due by the clock waits';
+  const fix = stands ? 'see its log, and start it again' : 'start one: ./svc up --only worker';
+  return [{ name: 'worker', ok: false, found: `${found}: ${silent}`, fix }];
+}
+
+/** Nodes that are gone with sandboxes on them; others are missed by nobody. */
+async function nodes(sql: Sql): Promise<Check[]> {
+  // Without the schema there are no nodes either.
+  const lost = await listLostNodes(sql, idleLimitMs).catch(() => []);
+  if (lost.length === 0) return [];
+  const found = lost.map(
+    ({ id, seconds, paused }) => `${id} has not answered for ${Math.round(seconds)} s, paused there: ${paused}`,
+  );
+  return [
+    { name: 'nodes', ok: false, found: found.join('; '), fix: 'start it on its machine: ./svc up --only sandboxd' },
+  ];
+}
+
 /** The pages of the hub: built for this version, or why they cannot be. */
 export async function hub(dataDir: string): Promise<Check> {
   const name = 'hub';
@@ -96,12 +135,16 @@ async function schema(sql: Sql): Promise<Check> {
 }
 
 /** Asks, and writes nothing: a platform that runs may be at work in the same place. */
-async function storage(config: Config, blobs: Blobs, dataDir: string): Promise<Check> {
+async function storage(config: Config, { sql, blobs, dataDir }: Omit<Parts, 'bus'>): Promise<Check> {
   const name = 'storage';
   const where = config.s3 ? `S3 bucket ${config.s3.bucket}` : 'files in the data dir';
   try {
     if (config.s3) await blobs.list('doctor/');
     else await access(existsSync(join(dataDir, 'blobs')) ? join(dataDir, 'blobs') : dataDir, constants.W_OK);
+    // Without the schema there is no fact either.
+    const store = await findStore({ sql, blobs }).catch(() => 'unmarked');
+    if (store === 'other' || store === 'missing')
+      return { name, ok: false, found: `${where}: not the store that this database knows`, fix: otherStoreFix };
     const disk = await statfs(dataDir);
     const free = disk.bavail * disk.bsize;
     const found = `${where}; ${Math.round(free / 1024 ** 2)} MiB of disk free`;

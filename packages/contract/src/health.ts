@@ -7,7 +7,14 @@ const check = z.object({ ok: z.boolean(), error: z.string().optional() });
 const readiness = z
   .object({
     ok: z.boolean(),
-    checks: z.object({ db: check, schema: check, registry: check }),
+    checks: z.object({
+      db: check,
+      schema: check,
+      registry: check,
+      worker: check
+        .optional()
+        .describe('Where work that is due by the clock is done by another process, or stands (additive)'),
+    }),
     s1: z.object({ mode: z.string(), ok: z.boolean(), ms: z.int(), error: z.string().optional() }),
   })
   .meta({ id: 'Readiness' });

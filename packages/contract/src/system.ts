@@ -31,7 +31,13 @@ export const system = {
             }),
           ),
           gateways: z
-            .array(z.object({ id: uuid, answers_this: z.boolean() }))
+            .array(
+              z.object({
+                id: uuid,
+                answers_this: z.boolean(),
+                part: z.enum(['all', 'gateway', 'worker', 'relay']).optional().describe('What it was started for'),
+              }),
+            )
             .describe('Processes with a lease on the database'),
           sandbox_nodes: z.array(
             z.object({

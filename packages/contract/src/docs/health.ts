@@ -11,9 +11,10 @@ export const healthDocs = {
   },
   ready: {
     description:
-      'Meant for monitors and load balancers. When a check fails, the answer is 503 with this same record, whose ' +
-      '`checks` name the reason, and not the error envelope. `registry` stands for the file of providers; `s1` is ' +
-      'reserved, and its mode `off`.',
+      'Meant for monitors. When a check fails, the answer is 503 with this same record, whose `checks` name the reason, ' +
+      'and not the error envelope: `registry` stands for the file of providers, `worker`, in processes of their own, for ' +
+      'what is due by the clock; it fails after 40 s without a worker. Requests are served meanwhile, so a load balancer ' +
+      'asks `/health`; `s1` is reserved, and its mode `off`.',
     example: {
       response: {
         ok: true,

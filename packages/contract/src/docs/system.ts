@@ -16,7 +16,7 @@ export const systemDocs = {
         urls: { base: url, hub: `${url}/hub`, auth: `${url}/auth`, relay: `${url}/relay`, resolve: `${url}/resolve` },
         https: true,
         checks: [{ name: 'database', ok: true, detail: 'Postgres 18.1, fsync on, embedded' }],
-        gateways: [{ id: '6e5d4c3b-2a19-4807-96f5-e4d3c2b1a09f', answers_this: true }],
+        gateways: [{ id: '6e5d4c3b-2a19-4807-96f5-e4d3c2b1a09f', answers_this: true, part: 'all' }],
         sandbox_nodes: [],
         providers: [{ id: 'main', kind: 'openai', label: 'Main provider', healthy: true }],
         mail: { configured: false },

@@ -13,11 +13,16 @@ export async function readinessOf(kernel: Kernel) {
     check(kernel, () => schemaIsComplete(kernel), 'the database lacks migrations of this version, or cannot be read'),
     check(kernel, () => Promise.try(readProviders, kernel), 'the providers file cannot be read or parsed'),
   ]);
-  const ok = db.ok && schema.ok && registry.ok;
+  const worker = kernel.gateways.work();
+  const ok = db.ok && schema.ok && registry.ok && worker?.ok !== false;
   // The others go on without it: no reason to take the gateway out of service.
   const off = [...lanesOff(kernel)].join(', ');
   const told = off === '' ? registry : { error: `lanes without a key: ${off}; ./svc doctor says why`, ...registry };
-  return { ok, checks: { db, schema, registry: told }, s1: { mode: 'off' as const, ok: true, ms: 0 } };
+  return {
+    ok,
+    checks: { db, schema, registry: told, ...(worker && { worker }) },
+    s1: { mode: 'off' as const, ok: true, ms: 0 },
+  };
 }
 
 async function schemaIsComplete({ sql }: Kernel): Promise<void> {

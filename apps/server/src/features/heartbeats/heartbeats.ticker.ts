@@ -24,7 +24,7 @@ export class DeadlineTicker {
   /** Looks from now on. */
   start(): void {
     const work = () => this.tick();
-    this.#loop = startLoop(this.#kernel, { name: 'heartbeats.deadlines', everyMs: lookEveryMs, work });
+    this.#loop = startLoop(this.#kernel, { name: 'heartbeats.deadlines', everyMs: lookEveryMs, isVital: true, work });
     this.#loop.wake();
   }
 

@@ -3,10 +3,10 @@ import { contract } from '@svc/contract';
 import { version } from '../../kernel/base/version.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { listParts, type PartLease } from '../../kernel/peers/parts.ts';
 import { checkOperator } from '../accounts/index.ts';
 import { providersNow } from '../health/index.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
-import { listGateways } from './system.sql.ts';
 
 /** What is shown of the process beyond what features know. */
 export interface SystemParts {
@@ -23,9 +23,9 @@ export const get = ({ sandboxes, checkPlatform, startedAt }: SystemParts): Opera
     const { kernel } = context;
     const { config, gateways } = kernel;
     const { baseUrl, hubUrl, authUrl, relayUrl, resolveUrl } = config;
-    const [checks, live, providers, disk] = await Promise.all([
+    const [checks, parts, providers, disk] = await Promise.all([
       checkPlatform(kernel),
-      listGateways(kernel.sql),
+      listParts(kernel.sql),
       providersNow(kernel),
       statfs(kernel.dataDir),
     ]);
@@ -35,8 +35,7 @@ export const get = ({ sandboxes, checkPlatform, startedAt }: SystemParts): Opera
       urls: { base: baseUrl, hub: hubUrl, auth: authUrl, relay: relayUrl, resolve: resolveUrl },
       https: baseUrl.startsWith('https:'),
       checks: checks.map(({ found, ...check }) => ({ ...check, detail: found })),
-      // The one that answers lives, whatever its lease says on a machine that is busy.
-      gateways: [...new Set([...live, gateways.id])].toSorted().map((id) => ({ id, answers_this: id === gateways.id })),
+      gateways: processesOf(parts, gateways.id),
       sandbox_nodes: sandboxes.nodes.all().map(({ id, status: { slots, images, backends } }) => ({
         id,
         slots: slots.total,
@@ -53,3 +52,12 @@ export const get = ({ sandboxes, checkPlatform, startedAt }: SystemParts): Opera
       disk: { free_bytes: disk.bavail * disk.bsize, total_bytes: disk.blocks * disk.bsize },
     };
   });
+
+/** The one that answers lives, whatever its lease says on a machine that is busy. */
+function processesOf(parts: readonly PartLease[], own: string) {
+  const live = parts.filter(({ id, live: isLive }) => isLive || id === own);
+  const all = live.some(({ id }) => id === own) ? live : [...live, { id: own, part: null }];
+  return all
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .map(({ id, part }) => ({ id, answers_this: id === own, ...(part !== null && { part }) }));
+}

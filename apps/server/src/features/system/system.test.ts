@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { checkPlatform } from '../../doctor.platform.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, masterKey, openTest } from '../../testing.ts';
 import { setOperator } from '../accounts/index.ts';
@@ -32,6 +34,24 @@ describe('the system', () => {
     assert.ok(body.disk.free_bytes > 0 && body.disk.free_bytes <= body.disk.total_bytes);
     for (const secret of ['smtp-secret', masterKey, account.key, account.email])
       assert.equal(JSON.stringify(body).includes(secret), false);
+  });
+
+  test('shows a node that is gone with sandboxes on it, and none that nobody misses', async () => {
+    const { sql } = gateway.kernel;
+    const { id: accountId, keyId } = await createAccount(gateway);
+    const nodes = async () => (await checkPlatform(gateway.kernel)).filter(({ name }) => name === 'nodes');
+    const [gone, empty] = [randomUUID(), randomUUID()];
+    await sql`insert into sandboxes.nodes (id, address, missing_since)
+      select id::uuid, 'unix:/nowhere', now() - interval '50 s' from unnest(${[gone, empty]}::text[]) id`;
+    assert.deepEqual(await nodes(), []);
+    await sql`
+      insert into sandboxes.sandboxes (id, account_id, key_id, node_id, state, backend, template, egress, metadata,
+        created_at, expires_at)
+      values (${randomUUID()}, ${accountId}, ${keyId}, ${gone}, 'paused', 'v2', 'python', '{}', '{}', now(), now())`;
+    const [check] = await nodes();
+    assert.match(check?.found ?? '', new RegExp(`^${gone} has not answered for 5\\d s, paused there: 1$`));
+    await sql`update sandboxes.nodes set missing_since = null where id = ${gone}`;
+    assert.deepEqual(await nodes(), []);
   });
 
   test('is not there for anybody else, whatever their key may do', async () => {

@@ -4,8 +4,9 @@ import type { Clock } from '../base/clock.ts';
 import type { Db, Sql } from '../db/db.ts';
 import { ApiError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import type { Pulse } from '../work/pulse.ts';
+import { idleLimitMs, type PartName, renewLease, WorkWatch, workedMs } from './parts.ts';
 
-const leaseSeconds = 10;
 const renewEveryMs = 2_000;
 const echoLimitMs = 5_000;
 /** Half of a lease: what is begun within it is done before anybody may count this gateway as gone. */
@@ -47,6 +48,8 @@ interface Resources {
   bus: Bus;
   clock: Clock;
   log: Log;
+  /** Unset: it does nothing that is due by the clock. */
+  pulse?: Pulse;
 }
 
 /**
@@ -69,6 +72,10 @@ export class Gateways {
   #peers = 0;
   #stopRenewing = (): void => {};
   #renewing: Promise<void> | undefined;
+  /** What this process is for; unknown until it has its role. */
+  #part: PartName | null = null;
+  readonly #watch = new WorkWatch(renewEveryMs);
+  #workers = 0;
   /** When the last renewal began that the guard agreed to. */
   #provenAt = -Infinity;
   #guard: () => Promise<string | undefined> = () => Promise.resolve(undefined);
@@ -117,9 +124,7 @@ export class Gateways {
   async guard(guard: () => Promise<string | undefined>, ended: (reason: string) => void): Promise<void> {
     this.#guard = guard;
     this.#onEnded = ended;
-    // One under way did not ask it.
-    await this.#renewing;
-    await this.#renewOrThrow();
+    await this.renew();
   }
 
   /** Whether the lease was renewed, and the guard asked, a moment ago: what the process holds in memory is still true. */
@@ -160,6 +165,45 @@ export class Gateways {
   /** False when nobody else can hear the bus, as of the last 2 s. Without a lease of its own a command does not know. */
   mayHavePeers(): boolean {
     return !this.#leased || this.#peers > 0;
+  }
+
+  /** Says with the lease what this process is for, and from now on when its tickers turned. */
+  async takePart(part: PartName): Promise<void> {
+    this.#part = part;
+    await this.renew();
+  }
+
+  /** Renews the lease now. */
+  async renew(): Promise<void> {
+    // One under way may have begun before what the caller wants to be in it.
+    await this.#renewing;
+    await this.#renewOrThrow();
+  }
+
+  /** For how long nobody has done what is due by the clock, as of the last 2 s; undefined when that is not known. */
+  idleMs(): number | undefined {
+    return this.#watch.silentMs(this.#resources.clock.monotonic());
+  }
+
+  /** Whether nobody has done what is due by the clock for 40 s; undefined when that is not known. */
+  isIdle(): boolean | undefined {
+    const ms = this.idleMs();
+    return ms === undefined ? undefined : ms >= idleLimitMs;
+  }
+
+  /** Processes whose tickers turned within the last 40 s, as of the last 2 s. */
+  workers(): number {
+    return this.#workers;
+  }
+
+  /** Whether this process can do what it is for, as far as that hangs on a worker; undefined: it does not. */
+  work(): { ok: boolean; error?: string } | undefined {
+    const works = this.#part === 'all' || this.#part === 'worker';
+    if (works && this.#standingMs() >= idleLimitMs && this.idleMs() !== undefined)
+      return { ok: false, error: 'the tickers of this process stand: what is due by the clock waits' };
+    if (this.#part === 'gateway' && this.isIdle())
+      return { ok: false, error: 'no worker for 40 s: what is due by the clock waits' };
+    return this.#part === 'gateway' || this.#part === 'worker' ? { ok: true } : undefined;
   }
 
   /** Whether the gateway `id` has a live lease. */
@@ -230,6 +274,15 @@ export class Gateways {
     }
   }
 
+  /** A process that was frozen, or cut off from its database, did not turn its tickers meanwhile: it counts anew. */
+  #forgiveFrozen(): void {
+    if (this.idleMs() === undefined) this.#resources.pulse?.restart();
+  }
+
+  #standingMs(): number {
+    return this.#resources.pulse?.slowest().ms ?? 0;
+  }
+
   async #listen(): Promise<void> {
     const { bus, clock } = this.#resources;
     bus.onRestored(() => {
@@ -286,19 +339,27 @@ export class Gateways {
   }
 
   async #renewOrThrow(): Promise<void> {
-    const { sql, clock } = this.#resources;
+    const { sql, clock, log } = this.#resources;
     const began = clock.monotonic();
-    const others = await renewLease(sql, this.id);
+    this.#forgiveFrozen();
+    const ownMs = this.#part === 'all' || this.#part === 'worker' ? this.#standingMs() : null;
+    const others = await renewLease(sql, { id: this.id, part: this.#part, worked_ms: ownMs });
     // After the lease, never before it: what changes without live gateways changes no more now.
     const reason = await this.#guard();
     if (reason !== undefined) return this.#end(reason);
     this.#provenAt = began;
     this.#peers = others.filter(({ live }) => live).length;
+    const all = [...others, { live: true, part: this.#part, worked_ms: ownMs }];
+    this.#forgiveFrozen();
+    this.#watch.look(clock.monotonic(), workedMs(all));
+    this.#workers = all.filter((one) => (workedMs([one]) ?? Infinity) < idleLimitMs).length;
     const dead = others.filter(({ live }) => !live);
     const died = dead.filter(({ id }) => !this.#dead.has(id));
     this.#dead = new Set(dead.map(({ id }) => id));
     // It lived until its last renewal, and died before the next one was due.
     const lived = Math.min(...died.map(({ silent_ms }) => silent_ms)) - renewEveryMs - deathSlackMs;
+    for (const { id: gone, part } of died)
+      log.warn({ gone, part }, 'a process of the platform renews its lease no more');
     if (died.length > 0) this.#onLost(clock.monotonic() - lived);
     if (await takeMissed(sql, this.id)) this.#onMissed();
     await this.send(sql, this.id, echo, null);
@@ -310,27 +371,6 @@ export const notProven = (): ApiError =>
   new ApiError('unavailable', 'this gateway has lost touch with its database; try again shortly', {
     headers: { 'retry-after': '1' },
   });
-
-/** Another gateway: whether its lease holds, and how long ago it renewed it. */
-interface Peer {
-  id: string;
-  live: boolean;
-  silent_ms: number;
-}
-
-/** Renews the lease, drops leases long dead, answers the other gateways; one that left by itself has no row. */
-async function renewLease(sql: Sql, id: string): Promise<Peer[]> {
-  return sql<Peer[]>`
-    with renewed as (
-      insert into kernel.gateways (id, lease_until) values (${id}, now() + make_interval(secs => ${leaseSeconds}))
-      on conflict (id) do update set lease_until = excluded.lease_until
-    ), dropped as (
-      delete from kernel.gateways where lease_until < now() - interval '1 minute'
-    )
-    select id, lease_until > now() as live,
-      extract(epoch from now() - lease_until)::float8 * 1000 + ${leaseSeconds * 1000}::int as silent_ms
-    from kernel.gateways where id <> ${id}`;
-}
 
 async function markMissed(sql: Sql, ids: string[]): Promise<void> {
   await sql`update kernel.gateways set missed = true where id = any(${ids}::uuid[])`;

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { nowOf, type Sql } from '../db/db.ts';
 import { type Loop, startLoop } from './loop.ts';
+import type { Pulse } from './pulse.ts';
 
 /** Work that recurs by the clock, and is retried. */
 export interface Job<K> {
@@ -45,7 +46,7 @@ interface Released {
 }
 
 type AnyJob = Required<Omit<Job<unknown>, 'run'>> & { readonly run: () => Promise<void> };
-type Parts = { sql: Sql; clock: Clock; log: Log };
+type Parts = { sql: Sql; clock: Clock; log: Log; pulse?: Pulse };
 
 const closeTimeoutMs = 5_000;
 const firstRetryMs = 1_000;
@@ -91,7 +92,7 @@ class Timetable {
   async start(): Promise<void> {
     await register(this.#parts, [...this.#jobs.values()]);
     const work = () => this.#look();
-    this.#loop = startLoop(this.#parts, { name: 'kernel.jobs', everyMs: longestSleepMs, work });
+    this.#loop = startLoop(this.#parts, { name: 'kernel.jobs', everyMs: longestSleepMs, isVital: true, work });
     this.#loop.wake();
   }
 

@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import type { Pulse } from './pulse.ts';
 
 /** A loop without a period tries what failed again after this. */
 const retryMs = 1_000;
@@ -15,12 +16,15 @@ export interface Loop {
 /**
  * Runs `work` every `everyMs` (unset: never by itself) and at each `wake`, never twice at the same time. `work` may answer
  * in how many milliseconds it wants to run next, when that is sooner. A failure is logged with `name`; the next run comes
- * in its time. The first run is the first wake or the first period, whichever is earlier.
+ * in its time. The first run is the first wake or the first period, whichever is earlier. The process counts as a worker
+ * only while its loops that are `isVital` turn: a run of one of them takes seconds, never minutes.
  */
 export function startLoop(
-  { clock, log }: { clock: Clock; log: Log },
-  { name, everyMs, work }: { name: string; everyMs?: number; work: () => Promise<number | void> },
+  { clock, log, pulse }: { clock: Clock; log: Log; pulse?: Pulse },
+  options: { name: string; everyMs?: number; isVital?: boolean; work: () => Promise<number | void> },
 ): Loop {
+  const { name, everyMs, isVital = false, work } = options;
+  const beat = isVital ? pulse?.watch(name, everyMs ?? retryMs) : undefined;
   let running: Promise<void> | undefined;
   let isWoken = false;
   let isStopped = false;
@@ -33,6 +37,7 @@ export function startLoop(
       try {
         // `try`: a throw before the first await is a failure like others.
         const nextMs = await Promise.try(work);
+        beat?.turned();
         if (typeof nextMs === 'number' && nextMs < (everyMs ?? Infinity) && !isStopped)
           cancelEarly = clock.after(nextMs, wake);
       } catch (err) {
@@ -60,6 +65,7 @@ export function startLoop(
       cancelPeriod();
       cancelEarly();
       await running;
+      beat?.end();
     },
   };
 }
