@@ -98,7 +98,26 @@ export async function bindDevice(
   return rows.length > 0;
 }
 
-/** The device of one of these platforms that was seen last; undefined when the account has none. */
+/** Notes that a device listens for what it is asked to do. */
+export async function noteListens(db: Db, accountId: string, id: string): Promise<void> {
+  await db`update devices.devices set listened_at = now() where account_id = ${accountId} and id = ${id}`;
+}
+
+/** The device of one of these platforms that listens, the one seen last; undefined: none does. */
+export async function findListening(
+  db: Db,
+  accountId: string,
+  platforms: readonly string[],
+): Promise<string | undefined> {
+  const [row] = await db<{ id: string }[]>`
+    select id from devices.devices d
+    where account_id = ${accountId} and lower(platform) = any(${[...platforms]}::text[]) and listened_at is not null
+      and exists (select from kernel.device_streams_view s where s.account_id = d.account_id and s.device_id = d.id)
+    order by last_seen desc, id limit 1`;
+  return row?.id;
+}
+
+/** The device of one of these platforms that was seen last, of those first that ever listened; undefined: there is none. */
 export async function findFreshest(
   db: Db,
   accountId: string,
@@ -107,6 +126,6 @@ export async function findFreshest(
   const [row] = await db<{ id: string }[]>`
     select id from devices.devices
     where account_id = ${accountId} and lower(platform) = any(${[...platforms]}::text[])
-    order by last_seen desc, id limit 1`;
+    order by listened_at is null, last_seen desc, id limit 1`;
   return row?.id;
 }

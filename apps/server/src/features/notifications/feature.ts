@@ -63,8 +63,10 @@ export function notificationsFeature(kernel: Kernel): Feature {
     jobs: [sweepNotifications],
     overview: notificationsOverview,
     topic: contract.notifications.list,
-    async start(_kernel, { works }) {
+    async start(_kernel, { works, serves }) {
       if (works) outbox.start();
+      // Else nobody would be told that there is no worker.
+      else if (serves) outbox.start(() => kernel.gateways.isIdle() === true);
       kernel.gateways.onLost(() => outbox.wake());
       await kernel.bus.subscribe(dueTopic, () => outbox.wake());
       // Nobody is told by the row of an ended login; it goes now, since that of the login may soon be deleted.

@@ -40,6 +40,7 @@ export class Outbox {
   readonly #running = new Map<Promise<void>, DeliveryRow>();
   readonly #ending = new AbortController();
   #loop: Loop | undefined;
+  #mayTake: () => boolean = () => true;
   #stopped = false;
 
   constructor(kernel: Kernel, vapid: () => Promise<VapidKeys>) {
@@ -48,10 +49,12 @@ export class Outbox {
     this.#mailer = new Mailer(kernel);
   }
 
-  /** Looks for work from now on. */
-  start(): void {
+  /** Looks for work from now on. A process that is no worker gives `mayTake`, and takes some only while that is true. */
+  start(mayTake?: () => boolean): void {
+    this.#mayTake = mayTake ?? this.#mayTake;
     const work = () => this.#take();
-    this.#loop = startLoop(this.#kernel, { name: 'notifications.outbox', everyMs: lookEveryMs, work });
+    const isVital = mayTake === undefined;
+    this.#loop = startLoop(this.#kernel, { name: 'notifications.outbox', everyMs: lookEveryMs, isVital, work });
     this.#loop.wake();
   }
 
@@ -84,7 +87,7 @@ export class Outbox {
     for (const channel of channels) {
       for (;;) {
         const free = this.#free(channel);
-        if (free.most === 0 || this.#stopped) break;
+        if (free.most === 0 || this.#stopped || !this.#mayTake()) break;
         const rows = await takeDeliveries(sql, clock, free, leaseSeconds);
         if (rows.length === 0) break;
         for (const row of rows) this.#begin(row);

@@ -170,6 +170,70 @@ describe('launches of prompts', () => {
     assert.deepEqual(await statesOf(id), ['withdrawn', 'running', 'withdrawn', 'waiting']);
   });
 
+  test('a device that listens is asked, whichever was seen last', async () => {
+    using listening = followControls(laptop);
+    const { sql } = gateway.kernel;
+    await until(
+      async () =>
+        (
+          await sql`select 1 from kernel.device_streams_view v join devices.devices d on d.id = v.device_id
+          where d.id = ${laptop.id} and d.listened_at is not null`
+        ).length > 0,
+    );
+    const asking = await openDevice(gateway, account, { platform: 'desktop' });
+    await sql`update devices.devices set last_seen = now() + interval '1 minute' where id = ${asking.id}`;
+    const { run_session_id: session } = await launch(await keep('Do it'));
+    await listening.find(({ data }) => data.session_id === session);
+  });
+
+  test('a command line, which says no platform, is never asked', async () => {
+    await openDevice(gateway, account, { platform: '' });
+    const { sql } = gateway.kernel;
+    await sql`delete from devices.devices where id = ${laptop.id}`;
+    assert.equal((await launch(await keep('Do it'))).waiting_for, 'no device with an agent');
+  });
+
+  test('one that no device takes for two minutes is told of once, and moves on where nobody named its device', async () => {
+    const tower = await openDevice(gateway, account, { platform: 'desktop' });
+    const { sql } = gateway.kernel;
+    await sql`update devices.devices set last_seen = now() + interval '1 minute' where id = ${tower.id}`;
+    const [free, named, taken] = [await keep('Anywhere'), await keep('There'), await keep('Taken')];
+    await launch(free);
+    await launch(named, { target_device_id: tower.id });
+    await launch(taken);
+    assert.deepEqual([(await lastOf(free)).device_id, (await lastOf(taken)).device_id], [tower.id, tower.id]);
+    await take(tower, await controlOf(taken));
+    clock.leap(110_000);
+    clock.advance(1_000);
+    assert.equal((await told('prompt.waiting')).length, 0);
+    await until(async () => (clock.advance(10_000), (await told('prompt.waiting')).length === 2));
+    clock.advance(300_000);
+    await quiet();
+    const bodies = (await told('prompt.waiting')).map(({ body }) => body).sort();
+    assert.deepEqual(
+      [bodies.length, bodies[0]?.startsWith('It goes to the next'), bodies[1]?.startsWith('Its device')],
+      [2, true, true],
+    );
+    assert.equal((await get(free)).waiting_for, 'no device with an agent');
+    assert.equal((await lastOf(named)).device_id, tower.id);
+    using listening = followControls(laptop);
+    await listening.find(({ data }) => data.text === 'Anywhere');
+    assert.equal((await take(laptop, await controlOf(free))).status, 200);
+    assert.deepEqual([(await lastOf(free)).device_id, await statesOf(free)], [laptop.id, ['taken']]);
+  });
+
+  test('one that waits goes to a device that listens by then', async () => {
+    const id = await keep('Later');
+    const tower = await openDevice(gateway, account, { platform: 'desktop' });
+    await gateway.kernel.sql`update devices.devices set last_seen = now() + interval '1 minute' where id = ${tower.id}`;
+    await launch(id);
+    using listening = followControls(laptop);
+    await until(async () => (clock.advance(10_000), (await lastOf(id)).device_id === laptop.id));
+    await listening.find(({ data }) => data.text === 'Later');
+    assert.match((await told('prompt.waiting'))[0]?.body ?? '', /it goes to Desktop\.$/);
+    assert.equal((await waitingFor(tower)).length, 0);
+  });
+
   test('twelve launches at once send the prompt once', async () => {
     const id = await keep('All at once');
     const answers = await Promise.all(

@@ -2,11 +2,18 @@ import { turnOutcome } from '@svc/contract';
 import type { Db } from '../../kernel/db/db.ts';
 import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { findDevices } from '../devices/index.ts';
+import { findDevices, findFreshest, findListening } from '../devices/index.ts';
 import { deepLink, notify } from '../notifications/index.ts';
-import type { ControlRow, Sessions, SessionTurn } from '../sessions/index.ts';
+import { type ControlRow, type Sessions, type SessionTurn, workPlatforms } from '../sessions/index.ts';
 import { firstLaunchState, type LaunchGiven, type LaunchMove, moveLaunch } from './prompts.launches.moves.ts';
-import { insertLaunch, type LaunchRow, listLive, lockLaunch, noteStopAsked } from './prompts.launches.sql.ts';
+import {
+  insertLaunch,
+  type LaunchRow,
+  listLive,
+  lockLaunch,
+  noteStopAsked,
+  noteWaitTold,
+} from './prompts.launches.sql.ts';
 import type { Outcome, PromptRow } from './prompts.sql.ts';
 
 /** Says why a launch ends whose key has ended, and what to do. */
@@ -17,8 +24,8 @@ const mostTitle = 120;
 
 /** The terms of a launch. */
 interface LaunchTerms {
-  /** Null: the account's next desktop or Android device. */
-  target: string | null;
+  /** Unset: the prompt's own, or one that the platform chooses. */
+  target: string | undefined;
   /** The key that asks; what it launched ends with it. */
   keyId: string;
 }
@@ -34,8 +41,10 @@ export class Launches {
   }
 
   /** Opens a session and asks the device to send the prompt in it. Throws 400 for a foreign device, 429. */
-  async begin(tx: Db, now: Instant, prompt: PromptRow, { target, keyId }: LaunchTerms): Promise<string> {
+  async begin(tx: Db, now: Instant, prompt: PromptRow, { target: given, keyId }: LaunchTerms): Promise<string> {
     const { account_id: accountId, id } = prompt;
+    const named = given ?? (await namedBy(tx, prompt));
+    const target = named ?? (await chosenFor(tx, accountId));
     const title = titleOf(prompt).slice(0, mostTitle).toWellFormed();
     const session = await this.#sessions.open(tx, accountId, { title, metadata: { prompt_id: id } });
     const send = { accountId, sessionId: session.id, type: 'send', text: prompt.prompt, target };
@@ -46,6 +55,7 @@ export class Launches {
       session_id: session.id,
       control_id: control.id,
       device_id: target,
+      moves_on: named === undefined,
       key_id: keyId,
       state: firstLaunchState,
     });
@@ -100,6 +110,33 @@ export class Launches {
       severity: 'warning',
       data: { prompt_id: prompt.id },
     });
+  }
+
+  /**
+   * Tells the account that no device took a launch for two minutes. One whose device nobody named goes to a device that
+   * listens, or to the next one that does. False when a device took it, or it was told before.
+   */
+  async tellWaiting(tx: Db, now: Instant, prompt: PromptRow, sessionId: string): Promise<boolean> {
+    const run = await lockLaunch(tx, { sessionId });
+    if (run?.state !== 'waiting' || !(await noteWaitTold(tx, now.iso, run.id))) return false;
+    const { account_id: accountId, control_id: id, device_id: device } = run;
+    const other = run.moves_on ? ((await findListening(tx, accountId, workPlatforms)) ?? null) : device;
+    const moves = other !== device && (await this.#sessions.redirect(tx, { accountId, sessionId, id, target: other }));
+    if (moves) await this.#move(tx, now, { sessionId }, 'adopt', { deviceId: other });
+    const goesOn = 'It goes to the next desktop or Android device that listens with an agent.';
+    const named = 'Its device has not taken it, and does when it listens. Launch it on another one, or take it back.';
+    const [of] = moves && other !== null ? await findDevices(tx, accountId, [other]) : [];
+    await notify(this.#kernel, tx, {
+      accountId,
+      dedupeKey: `prompt.waiting:${run.id}`,
+      type: 'prompt.waiting',
+      title: `Waits: ${titleOf(prompt)}`,
+      body: of ? `Its device has not taken it; it goes to ${of.name}.` : run.moves_on ? goesOn : named,
+      url: deepLink(this.#kernel.config, 'prompts', prompt.id),
+      severity: 'warning',
+      data: { prompt_id: prompt.id, session_id: sessionId },
+    });
+    return true;
   }
 
   /** A device took a control, or a control got its device; answers the launch that it is of. */
@@ -157,6 +194,20 @@ export class Launches {
     const run = await lockLaunch(tx, by);
     return run && moveLaunch(tx, now, run, name, given);
   }
+}
+
+/** The prompt's device, unless it was forgotten. */
+async function namedBy(
+  tx: Db,
+  { account_id: accountId, target_device_id: own }: PromptRow,
+): Promise<string | undefined> {
+  return own !== null && (await findDevices(tx, accountId, [own])).length > 0 ? own : undefined;
+}
+
+/** A device that listens now, else one that did, else the one seen last; null: none. */
+async function chosenFor(tx: Db, accountId: string): Promise<string | null> {
+  const listening = await findListening(tx, accountId, workPlatforms);
+  return listening ?? (await findFreshest(tx, accountId, workPlatforms)) ?? null;
 }
 
 /**

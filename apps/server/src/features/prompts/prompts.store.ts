@@ -4,8 +4,8 @@ import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import { ApiError, badRequest, notFound } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
-import { findDevices, findFreshest } from '../devices/index.ts';
-import { type ControlRow, type Sessions, type SessionTurn, workPlatforms } from '../sessions/index.ts';
+import { findDevices } from '../devices/index.ts';
+import type { ControlRow, Sessions, SessionTurn } from '../sessions/index.ts';
 import { Matching } from './prompts.match.ts';
 import { forgetWords, insertWords } from './prompts.match.sql.ts';
 import { isTurnOf, Launches, outcomeOf } from './prompts.launches.ts';
@@ -180,6 +180,13 @@ export class Prompts {
     await this.#tellOf(tx, id);
   }
 
+  /** Tells an account that no device took a launch, and lets it move on. */
+  async tellWaiting(tx: Db, launch: { account_id: string; prompt_id: string; session_id: string }): Promise<void> {
+    const row = await this.lock(tx, launch.account_id, launch.prompt_id);
+    const now = await readNow(tx, this.#kernel.clock);
+    if (await this.#launches.tellWaiting(tx, now, row, launch.session_id)) await this.#tellOf(tx, row.id);
+  }
+
   /** Changes how a prompt will be launched. */
   async rearrange(
     tx: Db,
@@ -220,15 +227,8 @@ export class Prompts {
       if (!isElsewhere || !(await this.#launches.withdrawWaiting(tx, now, current))) return row;
     }
     if (force) await this.#launches.withdrawAll(tx, now, row, { stop });
-    const target = given ?? (await this.#targetOf(tx, row));
-    const sessionId = await this.#launches.begin(tx, now, row, { target, keyId });
+    const sessionId = await this.#launches.begin(tx, now, row, { target: given, keyId });
     return this.#move(tx, now, row, 'launch', { sessionId });
-  }
-
-  /** The prompt's device, unless it was forgotten, else the freshest; null: none. */
-  async #targetOf(tx: Db, { account_id: accountId, target_device_id: own }: PromptRow): Promise<string | null> {
-    if (own !== null && (await findDevices(tx, accountId, [own])).length > 0) return own;
-    return (await findFreshest(tx, accountId, workPlatforms)) ?? null;
   }
 
   /**

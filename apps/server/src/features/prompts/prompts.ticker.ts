@@ -1,6 +1,7 @@
 import { contract } from '@svc/contract';
 import { bySystem, writeAct } from '../../kernel/records/audit.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
+import { plus, readNow } from '../../kernel/db/instant.ts';
 import { checkAccess } from '../../kernel/mount/access.ts';
 import type { Actor } from '../../kernel/base/actor.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
@@ -10,7 +11,7 @@ import { deepLink, type NewNotification, notify, notifyMany } from '../notificat
 import type { KeyLookup } from '../keys/index.ts';
 import type { Prompts } from './prompts.store.ts';
 import { keyEnded, titleOf } from './prompts.launches.ts';
-import { listKeyless } from './prompts.launches.sql.ts';
+import { listKeyless, listUntaken } from './prompts.launches.sql.ts';
 import { disarm, listDue, lockDue, type PromptRow } from './prompts.sql.ts';
 
 const lookEveryMs = 1_000;
@@ -19,6 +20,9 @@ const mostAtOnce = 100;
 /** Prompts that one look passes over. */
 const mostPassed = 1_000;
 const mostBody = 300;
+/** A launch that no device took for so long is told of, and looked for this often. */
+const waitingMs = 120_000;
+const waitingEveryMs = 10_000;
 /** A launch outlives its key by not much more. */
 const keysEveryMs = 2_000;
 
@@ -29,6 +33,7 @@ export class PromptTicker {
   readonly #lookup: Pick<KeyLookup, 'authenticateId'>;
   /** When keys were looked at last; of `clock.monotonic()`. */
   #keysAt = Number.NEGATIVE_INFINITY;
+  #waitingAt = Number.NEGATIVE_INFINITY;
   #loop: Loop | undefined;
 
   constructor(kernel: Kernel, prompts: Prompts, lookup: Pick<KeyLookup, 'authenticateId'>) {
@@ -57,6 +62,7 @@ export class PromptTicker {
   async tick(): Promise<void> {
     const { sql, clock } = this.#kernel;
     await this.#endKeyless();
+    await this.#tellWaiting();
     // A prompt that failed, or that another process handles, does not hold up those after it.
     const passed: string[] = [];
     while (passed.length < mostPassed) {
@@ -145,6 +151,19 @@ export class PromptTicker {
     for (const { account_id: accountId, prompt_id: id } of await listKeyless(sql, mostAtOnce)) {
       await inTransaction(sql, (tx) => this.#prompts.endForKey(tx, accountId, id)).catch((err: unknown) =>
         log.error({ err, prompt: id }, 'a launch whose key has ended was not taken back; it is tried again'),
+      );
+    }
+  }
+
+  /** Tells of launches that no device took for two minutes. */
+  async #tellWaiting(): Promise<void> {
+    const { sql, clock, log } = this.#kernel;
+    if (clock.monotonic() - this.#waitingAt < waitingEveryMs) return;
+    this.#waitingAt = clock.monotonic();
+    const before = plus(await readNow(sql, clock), -waitingMs).iso;
+    for (const launch of await listUntaken(sql, before, mostAtOnce)) {
+      await inTransaction(sql, (tx) => this.#prompts.tellWaiting(tx, launch)).catch((err: unknown) =>
+        log.error({ err, prompt: launch.prompt_id }, 'a launch that waits was not told of; it is tried again'),
       );
     }
   }
