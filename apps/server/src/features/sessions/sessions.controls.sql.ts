@@ -114,6 +114,13 @@ export async function lockControl(db: Db, sessionId: string, id: string): Promis
   return row;
 }
 
+/** Gives a locked control another device; null: the next one that listens. */
+export async function retargetControl(db: Db, id: string, deviceId: string | null): Promise<ControlRow> {
+  const [row] = await db<ControlRow[]>`
+    update sessions.controls set target_device_id = ${deviceId} where id = ${id} returning ${columns(db)}`;
+  return row as ControlRow;
+}
+
 /** Takes a locked control back. */
 export async function withdrawControl(db: Db, time: Time, id: string): Promise<ControlRow> {
   const [row] = await db<ControlRow[]>`

@@ -10,6 +10,7 @@ import {
   insertControl,
   listWithdrawn,
   lockControl,
+  retargetControl,
   withdrawControl,
 } from './sessions.controls.sql.ts';
 import {
@@ -207,6 +208,20 @@ export class Sessions {
     const withdrawn = await withdrawControl(tx, clock, id);
     await this.streams.publish(tx, { sessionId, control: controlChange(withdrawn) });
     return { control: withdrawn, isFirst, hasBegun: begun };
+  }
+
+  /** Gives a control that no device took another one; null: the next that listens. False when one took it, or it was taken back. */
+  async redirect(
+    tx: Db,
+    { accountId, sessionId, id, target }: { accountId: string; sessionId: string; id: string; target: string | null },
+  ): Promise<boolean> {
+    if (!(await lockSession(tx, this.#kernel.clock, accountId, sessionId))) return false;
+    const control = await lockControl(tx, sessionId, id);
+    if (!control || control.acked_at !== null || control.withdrawn_at !== null) return false;
+    if (await hasBegun(tx, sessionId, id)) return false;
+    const moved = await retargetControl(tx, id, target);
+    await this.streams.publish(tx, { sessionId, control: controlChange(moved) });
+    return true;
   }
 
   /** Gives a desktop or Android device what waits for the account's next one. */

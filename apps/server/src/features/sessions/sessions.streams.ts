@@ -29,6 +29,11 @@ interface Follower {
   at: number;
 }
 
+/** Controls read at once, of up to 8 KiB each. */
+const pageOfControls = 20;
+/** Most controls that came while a device's stream was given what waited; past them the stream ends, and the device comes again. */
+const mostLate = 1_000;
+
 /** Whose controls a stream gets; of no device: what waits for the account's next one. */
 const inboxOf = (accountId: string, deviceId: string | null): string => `${accountId} ${deviceId ?? 'next'}`;
 
@@ -41,6 +46,8 @@ export class SessionStreams {
   readonly #followers = new Followers<Follower>();
   /** By account: functions that give a device listening here the controls that wait for the account's next one. */
   readonly #adopters = new Followers<() => Promise<void>>();
+  /** Streams of devices that are given what waits, and the controls that came meanwhile: they come behind it. */
+  readonly #late = new Map<EventStream, Set<string>>();
   /** By session or device: what brings a stream up to date when messages may have been missed. */
   readonly #refreshers = new Followers<() => Promise<void>>();
   /** Sessions that are being read, and whether there is more since. */
@@ -89,8 +96,8 @@ export class SessionStreams {
   }
 
   /**
-   * Sends what waits for a device, and then what comes; a control may come twice, under one id. `adopt` gives the device what
-   * waits for the account's next one.
+   * Sends what waits for a device, oldest first, and then what comes; a control may come twice, under one id. `adopt` gives the
+   * device what waits for the account's next one.
    */
   async followDevice(
     { accountId, deviceId, adopt }: { accountId: string; deviceId: string; adopt: () => Promise<void> },
@@ -99,22 +106,40 @@ export class SessionStreams {
     const inbox = inboxOf(accountId, deviceId);
     stream.onClose(this.#streams.add(inbox, stream));
     stream.onClose(this.#adopters.add(inboxOf(accountId, null), adopt));
-    const refresh = async (): Promise<void> => {
-      await adopt();
-      await this.#sendWaiting({ accountId, deviceId }, stream);
-    };
+    const refresh = () => this.#sendWaiting({ accountId, deviceId, adopt }, stream);
     stream.onClose(this.#refreshers.add(inbox, refresh));
     await refresh();
   }
 
-  async #sendWaiting(device: { accountId: string; deviceId: string }, stream: EventStream): Promise<void> {
-    for (let after = 0; !stream.closed; ) {
-      const rows = await listWaiting(this.#kernel.sql, device, { after, limit: 20 });
-      for (const row of rows) stream.send('control', toControl(row));
-      const last = rows.at(-1);
-      if (!last) return;
-      after = last.order_no;
-      await stream.drained();
+  async #sendWaiting(
+    { adopt, ...device }: { accountId: string; deviceId: string; adopt: () => Promise<void> },
+    stream: EventStream,
+  ): Promise<void> {
+    // One that is being brought up to date is told of more by whoever does it.
+    const late = new Set<string>();
+    this.#late.set(stream, late);
+    try {
+      await adopt();
+      const sent = new Set<string>();
+      for (let after: number | undefined = 0; after !== undefined && !stream.closed; ) {
+        const rows = await listWaiting(this.#kernel.sql, device, { after, limit: pageOfControls });
+        for (const row of rows) {
+          stream.send('control', toControl(row));
+          sent.add(row.id);
+        }
+        after = rows.at(-1)?.order_no;
+        await stream.drained();
+      }
+      while (late.size > 0 && !stream.closed) {
+        const ids = [...late].slice(0, pageOfControls);
+        for (const id of ids) late.delete(id);
+        for (const row of await findControls(this.#kernel.sql, ids)) {
+          if (isNews(row) && (row.withdrawn_at !== null || !sent.has(row.id))) stream.send('control', toControl(row));
+        }
+        await stream.drained();
+      }
+    } finally {
+      if (this.#late.get(stream) === late) this.#late.delete(stream);
     }
   }
 
@@ -150,9 +175,13 @@ export class SessionStreams {
     if (here.length === 0) return;
     const [row] = await findControls(sql, [control.id]);
     if (!row) return;
-    for (const key of here)
-      if (key === sessionId || row.acked_at === null || row.withdrawn_at !== null)
-        this.#send(key, 'control', toControl(row));
+    if (here.includes(sessionId)) this.#send(sessionId, 'control', toControl(row));
+    for (const stream of this.#streams.of(control.device)) {
+      const late = this.#late.get(stream);
+      if (late === undefined) {
+        if (isNews(row)) stream.send('control', toControl(row));
+      } else if (late.add(row.id).size > mostLate) stream.end();
+    }
   }
 
   /** Reads what a session has more than its followers here, once for all of them. */
@@ -187,6 +216,10 @@ export class SessionStreams {
     return rows.length > 0;
   }
 }
+
+/** Whether a device is told of a control as it is now: it waits, or was taken back. */
+const isNews = ({ acked_at: ackedAt, withdrawn_at: withdrawnAt }: ControlRow): boolean =>
+  ackedAt === null || withdrawnAt !== null;
 
 /** The change that is published for a control. */
 export const controlChange = ({ id, account_id, target_device_id }: ControlRow): NonNullable<Change['control']> => ({

@@ -4,7 +4,9 @@ import { beforeEach, describe, test } from 'node:test';
 import { testClock } from '../../kernel/base/clock.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
-import { findSaidFrom, listSaid } from './sessions.sql.ts';
+import type { EventStream } from '../../kernel/streams/sse.ts';
+import { findSaidFrom, findSession, listSaid, type SessionRow } from './sessions.sql.ts';
+import { SessionStreams } from './sessions.streams.ts';
 import { followControls, followSession, openDevice, type TestDevice } from './sessions.testing.ts';
 
 const say = (text: string, turn = 't') => ({ type: 'delta' as const, turn_id: turn, role: 'assistant', text });
@@ -203,16 +205,15 @@ describe('sessions', () => {
     assert.deepEqual(codeOf(await phone.ask('POST', path, { type: 'stop' })), [400, 'bad_request']);
     await append(laptop, id, 0, [say('a')]);
     using followed = followSession(phone, id);
+    // What was on its way when a device came may come twice, under one id.
+    const idsOf = ({ all }: ReturnType<typeof followControls>) => [...new Set(all.map(({ data }) => data.id))];
     const { body: first } = await phone.ask('POST', path, { type: 'send', text: 'Hello' });
     assert.deepEqual([first.target_device_id, first.from_device_id], [laptop.id, phone.id]);
     const { body: last } = await phone.ask('POST', path, { type: 'stop', target_device_id: laptop.id });
     {
       using before = followControls(laptop);
       await before.find(({ data }) => data.id === last.id);
-      assert.deepEqual(
-        before.all.map(({ data }) => data.id),
-        [first.id, last.id],
-      );
+      assert.deepEqual(idsOf(before), [first.id, last.id]);
     }
     const ack = (device: TestDevice, control: string) => device.ask('POST', `${path}/${control}/ack`);
     assert.equal((await ack(phone, first.id)).status, 404);
@@ -226,10 +227,7 @@ describe('sessions', () => {
     await after.find(({ data }) => data.id === last.id);
     const { body: third } = await phone.ask('POST', path, { type: 'ring', target_device_id: laptop.id });
     await after.find(({ data }) => data.id === third.id);
-    assert.deepEqual(
-      after.all.map(({ data }) => data.id),
-      [last.id, third.id],
-    );
+    assert.deepEqual(idsOf(after), [last.id, third.id]);
     const bad = [
       { type: 'send' },
       { type: 'send', text: ' ' },
@@ -237,6 +235,42 @@ describe('sessions', () => {
       { type: 'stop', target_device_id: randomUUID() },
     ];
     for (const body of bad) assert.equal((await phone.ask('POST', path, body)).status, 400, JSON.stringify(body));
+  });
+
+  test('what comes while a device is given what waited comes behind it, once', async () => {
+    const id = await create();
+    const path = `/v1/sessions/${id}/controls`;
+    const send = async (type: string) =>
+      (await phone.ask('POST', path, { type, target_device_id: laptop.id })).body.id as string;
+    const waited = await send('first');
+    const streams = new SessionStreams(second.kernel);
+    await streams.start(() => {});
+    const listen = () => {
+      const got: string[] = [];
+      const send = (event: string, { id }: { id: string }) => event === 'control' && got.push(id);
+      const stream = { send, drained: async () => {}, onClose: () => {}, closed: false };
+      return { got, stream: stream as unknown as EventStream };
+    };
+    const session = await findSession(second.kernel.sql, clock, account.id, id);
+    const [whole, device] = [listen(), listen()];
+    await streams.follow(session as SessionRow, 0, whole.stream);
+    const adopted = Promise.withResolvers<void>();
+    const following = streams.followDevice(
+      { accountId: account.id, deviceId: laptop.id, adopt: () => adopted.promise },
+      device.stream,
+    );
+    const came = [await send('second'), await send('third')];
+    await until(() => whole.got.length === 2);
+    await phone.ask('DELETE', `${path}/${came[0]}`);
+    await until(() => whole.got.length === 3);
+    assert.deepEqual(device.got, []);
+    adopted.resolve();
+    await following;
+    // The one that was taken back meanwhile waits no more; that it was is told behind the others.
+    assert.deepEqual(device.got, [waited, came[1], came[0]]);
+    const last = await send('last');
+    await until(() => whole.got.includes(last));
+    assert.deepEqual(device.got, [waited, came[1], came[0], last]);
   });
 
   test('at most 200 controls wait for a device', async () => {

@@ -1,5 +1,6 @@
 import { contract } from '@svc/contract';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { noteListens } from '../devices/index.ts';
 import type { Sessions } from './sessions.store.ts';
 import { checkServing } from './sessions.serving.ts';
 import type { SessionListener } from './sessions.turns.ts';
@@ -10,6 +11,10 @@ export const stream = (sessions: Sessions, listener: SessionListener): Operation
     const deviceId = headers['x-svc-device'];
     await checkServing(context, deviceId);
     const { accountId } = context.actor;
-    const adopt = () => context.transaction((tx) => sessions.adopt(tx, { accountId, deviceId }, listener));
+    const adopt = () =>
+      context.transaction(async (tx) => {
+        await noteListens(tx, accountId, deviceId);
+        await sessions.adopt(tx, { accountId, deviceId }, listener);
+      });
     await sessions.streams.followDevice({ accountId, deviceId, adopt }, context.openEvents());
   });
