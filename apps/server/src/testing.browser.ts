@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 import { hangMs } from './testing.ts';
 
 const pathOf = (...names: string[]): string =>
@@ -43,3 +43,13 @@ async function launch(path: string, args: readonly string[]): Promise<Browser> {
   browser.newPage = (options) => newPage(options).then(patient);
   return browser;
 }
+
+/**
+ * Turns to a page of the hub as its links do, so that nothing is loaded anew. It is drawn, and may wait for answers.
+ */
+export const turn = (tab: Page, path: string): Promise<void> =>
+  tab.evaluate((to) => {
+    const { history } = globalThis as unknown as { history: { pushState(state: null, title: '', to: string): void } };
+    history.pushState(null, '', to);
+    return new Promise<void>((drawn) => void setTimeout(drawn));
+  }, `/hub${path}`);

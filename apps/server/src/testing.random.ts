@@ -1,3 +1,6 @@
+/** What chance decides in the suite follows from this: a run that failed fails again. Another one: `SVC_TEST_SEED`. */
+export const suiteSeed = Number(process.env['SVC_TEST_SEED'] ?? 20_261_129);
+
 /** Numbers of 0 to 1 that follow from a seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed;

@@ -70,6 +70,10 @@ export async function createTemplate(): Promise<void> {
   await sql.end({ timeout: 1 });
 }
 
+/** Gives a database of the test server, that nobody uses, another name; for the test runner. */
+export const renameDatabase = async (from: string, to: string): Promise<void> =>
+  void (await asAdmin((sql) => sql.unsafe(`alter database ${from} rename to ${to}`)));
+
 /** Clones the template, or makes an empty database. */
 export async function testDatabase(kind: 'migrated' | 'empty' = 'migrated'): Promise<TestDatabase> {
   const database = `test_${randomUUID().replaceAll('-', '')}`;

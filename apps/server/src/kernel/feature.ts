@@ -80,6 +80,8 @@ export interface Manifest {
   readonly quotas?: readonly Quota[];
   /** Its part of the command line. */
   readonly commands?: Commands;
+  /** Whether there is a file of it in the store, as far as its rows know. */
+  readonly hasBlobs?: (db: Db) => Promise<boolean>;
   /** Its part of a restore. Unset: what it keeps goes on as it was. */
   readonly restored?: Restored;
 }

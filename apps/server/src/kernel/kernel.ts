@@ -9,6 +9,7 @@ import type { DeviceStreams } from './streams/device-streams.ts';
 import type { Feed } from './streams/feed.ts';
 import type { Gateways } from './peers/gateways.ts';
 import type { Jobs } from './work/jobs.ts';
+import type { Pulse } from './work/pulse.ts';
 import type { RateLimiter } from './share/limits.ts';
 import type { Log } from './base/log.ts';
 import type { Metrics } from './base/metrics.ts';
@@ -32,6 +33,8 @@ export interface Kernel {
   readonly keyring: Keyring;
   readonly blobs: Blobs;
   readonly jobs: Jobs;
+  /** When the loops of this process turned that a worker is there for. */
+  readonly pulse: Pulse;
   readonly limiter: RateLimiter;
   /** The only way to addresses that callers name. */
   readonly outbound: Outbound;

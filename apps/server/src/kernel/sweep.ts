@@ -7,10 +7,10 @@ export const sweepKernel: JobDefinition = {
   name: 'kernel.sweep',
   cron: '* * * * *',
   retries: 0,
-  async run({ sql }) {
+  async run({ sql, clock }) {
     await sql`delete from kernel.idempotency where expires_at < now()`;
     await sql`delete from kernel.idempotency_use where day < (now() at time zone 'UTC')::date - 1`;
-    await sql`delete from kernel.rate_windows where starts_at < now() - interval '5 minutes'`;
+    await sql`delete from kernel.rate_windows where starts_at < ${nowOf(sql, clock)} - interval '5 minutes'`;
   },
 };
 

@@ -6,18 +6,27 @@ import { findAccountByEmail } from '../accounts/index.ts';
 import { holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
 import { tellMember } from './environments.notify.ts';
+import { rateLimitExceeded } from '../../kernel/share/limits.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
-import { checkOwners, join, memberOf } from './people/members.ts';
+import { checkOwners, checkPlace, join, memberOf } from './people/members.ts';
+
+/** An answer tells whether an address has an account (document 3, Errors): nobody tries lists of them. */
+const tries = { name: 'member_adds', perMinute: 20 };
 
 export const addMember = (environments: Environments): Operation =>
-  operation(contract.environments.addMember, (context, { params: { id }, body }) =>
-    context.transaction(async (tx) => {
+  operation(contract.environments.addMember, async (context, { params: { id }, body }) => {
+    const state = await context.kernel.limiter.take(tries, context.actor.accountId);
+    if (!state.allowed) throw rateLimitExceeded(tries.name, state);
+    return context.transaction(async (tx) => {
       const row = await holdThere(tx, { accountId: context.actor.accountId, id, least: 'maintainer' });
+      const email = body.email.trim();
       checkOwners(row.role, body.role);
       if (row.isolation === 'vm_per_dev')
         throw new ApiError('vm_per_dev_single_member', 'in this project each developer has an environment alone');
-      const account = await findAccountByEmail(tx, body.email.trim());
+      // Before the address is looked up: an environment that is full tells nothing of it.
+      await checkPlace(tx, id, email);
+      const account = await findAccountByEmail(tx, email);
       if (!account) throw new ApiError('not_found', 'no account here has this e-mail address');
       const person = { accountId: account.id, email: account.email, role: body.role };
       const { iso: at } = await readNow(tx, context.clock);
@@ -27,5 +36,5 @@ export const addMember = (environments: Environments): Operation =>
       await environments.tell(tx, row, doerOf(context), { kind: 'member_added', payload });
       await tellMember(context.kernel, tx, row, { accountId: account.id, role: body.role, at });
       return { member: toChangedMember(member) };
-    }),
-  );
+    });
+  });

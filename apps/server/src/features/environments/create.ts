@@ -11,7 +11,7 @@ import { doerOf } from './environments.doer.ts';
 import { type MachineProviders, managedColumns } from './environments.machines.ts';
 import { firstState } from './environments.moves.ts';
 import type { EnvironmentRow } from './environments.rows.ts';
-import { freshSlug } from './environments.slug.ts';
+import { freshSlug, isReserved } from './environments.slug.ts';
 import { environmentsQuota, insertEnvironment, type NewEnvironment } from './environments.sql.ts';
 import { checkOnlyOne, type Environments } from './environments.store.ts';
 import { toEnvironment } from './environments.view.ts';
@@ -81,7 +81,7 @@ function nameFor({ name, isolation }: SeenProject, email: string): string {
 
 async function insert(tx: Db, time: Time, { slug }: Body, one: NewEnvironment): Promise<EnvironmentRow> {
   if (slug !== undefined) {
-    const row = await insertEnvironment(tx, time, { ...one, slug });
+    const row = isReserved(slug) ? undefined : await insertEnvironment(tx, time, { ...one, slug });
     if (row) return row;
     throw new ApiError('slug_taken', `the slug ${slug} is taken; give another one, or none`);
   }

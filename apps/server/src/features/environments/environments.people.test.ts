@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { type Contract, contract, environmentRoles, portVisibilities, type Route } from '@svc/contract';
 import { accountDeletion } from '../../features.ts';
+import { withinOneMinute } from '../../kernel/testing.ts';
 import { createAccount, http, openTest, type TestAccount } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import type { EnvironmentRole } from './environments.rows.ts';
@@ -159,6 +160,42 @@ describe('people of an environment', () => {
     assert.deepEqual([again.status, again.body.error.code], [409, 'already_member']);
     assert.equal((await add(people.owner, { email: people.viewer.email, role: 'admin' })).status, 400);
     assert.equal((await add(people.maintainer, { email: 'nobody@example.test', role: 'owner' })).status, 403);
+  });
+
+  test('twenty may be added or tried a minute by an account, whoever they are; others are not kept from it', async () => {
+    const { path, people } = await everybody();
+    const add = (account: TestAccount, email: string) =>
+      ask(account, 'POST', `${path}/members`, { email, role: 'viewer' });
+    await withinOneMinute(async () => {
+      const trier = await createAccount(gateway);
+      assert.equal((await add(people.owner, trier.email)).status, 201);
+      await ask(people.owner, 'PATCH', `${path}/members/${trier.id}`, { role: 'maintainer' });
+      const statuses = [];
+      for (let i = 0; i < 20; i += 1) statuses.push((await add(trier, `nobody-${i}@example.test`)).status);
+      assert.deepEqual(new Set(statuses), new Set([404]));
+      for (const email of ['nobody@example.test', people.viewer.email, (await createAccount(gateway)).email]) {
+        const { status, body, headers } = await add(trier, email);
+        assert.deepEqual([status, body.error.code], [429, 'rate_limit_exceeded']);
+        assert.ok(Number(headers.get('retry-after')) > 0);
+      }
+      assert.equal((await add(people.maintainer, (await createAccount(gateway)).email)).status, 201);
+    });
+  });
+
+  test('an environment that is full says so of every address, with an account or without', async () => {
+    const { id, path, people } = await everybody();
+    const { sql } = gateway.kernel;
+    await sql`
+      with made as (
+        insert into accounts.accounts (email)
+        select 'full-' || n || '-' || ${id}::text || '@example.test' from generate_series(5, 200) n returning id)
+      insert into environments.members (environment_id, account_id, role, linux_username, place, created_at)
+      select ${id}::uuid, id, 'viewer', 'full' || row_number() over (), 10 + row_number() over (), now() from made`;
+    const codeOf = async (email: string) =>
+      (await ask(people.owner, 'POST', `${path}/members`, { email, role: 'viewer' })).body.error.code;
+    assert.equal(await codeOf((await createAccount(gateway)).email), 'quota_exceeded');
+    assert.equal(await codeOf('nobody@example.test'), 'quota_exceeded');
+    assert.equal(await codeOf(people.viewer.email), 'already_member');
   });
 
   test('the last owner stays: not lowered, not removed, not gone by itself, by another owner, or with its account', async () => {

@@ -102,6 +102,16 @@ describe('environments', () => {
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'slug_taken']);
   });
 
+  test('a slug that stands for the installation, or looks like an id, is taken', async () => {
+    const account = await createAccount(gateway);
+    const project_id = await projectOf(gateway, account);
+    for (const slug of ['localhost', 'gateway', randomUUID()]) {
+      const body = { project_id, provider: 'byo', name: 'x', slug };
+      const refused = await ask(account, 'POST', '/v1/environments', body);
+      assert.deepEqual([refused.status, refused.body.error.code], [409, 'slug_taken'], slug);
+    }
+  });
+
   test('a project that is not seen is a 404, and a provider that nobody set up a 403', async () => {
     const [account, stranger] = [await createAccount(gateway), await createAccount(gateway)];
     const project = await projectOf(gateway, account);

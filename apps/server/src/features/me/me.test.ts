@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { contract, type Route } from '@svc/contract';
 import { bySystem } from '../../kernel/records/audit.ts';
+import { withinOneMinute } from '../../kernel/testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest, type TestAccount } from '../../testing.ts';
 import { Authenticator } from '../auth/people/authenticator.testing.ts';
@@ -171,6 +172,17 @@ describe('one’s own account', () => {
     assert.equal(await login.said('PATCH', '/v1/me', { email: `${randomUUID()}@example.test` }), '200');
     assert.equal(await lookAtLink(kernel, { purpose: 'recover', token }), undefined);
     assert.equal(await useMailCode(kernel, { ...code, email: account.email, purpose: 'sign-in' }), undefined);
+  });
+
+  test('twenty addresses a minute are tried by an account, whoever has them; its name changes all the same', async () => {
+    const { login } = await person();
+    const { email } = await createAccount(gateway);
+    await withinOneMinute(async () => {
+      let said = '';
+      for (let i = 0; i < 21; i += 1) said = await login.said('PATCH', '/v1/me', { email });
+      assert.equal(said, '429 rate_limit_exceeded');
+      assert.equal(await login.said('PATCH', '/v1/me', { name: 'Ana' }), '200');
+    });
   });
 
   test('of two who take one address at once one gets it', async () => {

@@ -6,16 +6,24 @@ import { readNow } from '../../kernel/db/instant.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import { operation } from '../../kernel/feature.ts';
 import { checkFresh } from '../../kernel/mount/access.ts';
+import { rateLimitExceeded } from '../../kernel/share/limits.ts';
 import { changeProfile, findEmail } from '../accounts/index.ts';
 import { queueMail } from '../notifications/index.ts';
 import { endLinks } from '../auth/index.ts';
 import { meOf } from './me.view.ts';
 
+/** A refusal tells that another account has the address: nobody tries lists of them. */
+const addresses = { name: 'own_addresses', perMinute: 20 };
+
 export const update = operation(contract.me.update, async (context, { body }) => {
   const { actor, by, clock, kernel } = context;
   const { accountId } = actor;
   // Whoever has the address gets the mails that let people back in.
-  if (body.email !== undefined) checkFresh(actor, clock.now());
+  if (body.email !== undefined) {
+    checkFresh(actor, clock.now());
+    const state = await kernel.limiter.take(addresses, accountId);
+    if (!state.allowed) throw rateLimitExceeded(addresses.name, state);
+  }
   const { name, ...change } = body;
   const set = { ...change, name: name === null ? '' : name };
   await context.transaction(async (tx) => {

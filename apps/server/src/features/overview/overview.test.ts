@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
+import { findPrompts } from '../prompts/prompts.summary.sql.ts';
 import { asOwner, createAccount, http, openTest } from '../../testing.ts';
 
 describe('overview', () => {
@@ -92,6 +93,31 @@ describe('overview', () => {
     assert.deepEqual(await find('q=%25'), []);
     assert.deepEqual(await find('q=backup&kinds=schedule'), []);
     assert.deepEqual(await find('q=backup&limit=1'), ['Backup of mail']);
+  });
+
+  test('finds among long texts by one look at each', async () => {
+    const { id } = await createAccount(gateway);
+    const count = 300;
+    await gateway.kernel.sql`
+      insert into prompts.prompts (account_id, prompt, source, state, bytes, text_hash, auto_run, created_at, updated_at)
+      select ${id}, (select string_agg(md5(n::text || m), '') from generate_series(1, 300) m), 'hub', 'open', 9600,
+        decode(md5(n::text), 'hex'), false, now(), now()
+      from generate_series(1, ${count}::int) n`;
+    const looks = await asOwner(database, (sql) =>
+      sql.begin(async (tx) => {
+        const read = async (): Promise<number> => {
+          const [row] = await tx<{ n: number }[]>`
+            select pg_stat_get_xact_tuples_fetched(i.indexrelid)::int as n from pg_class c join pg_index i on i.indrelid = c.reltoastrelid
+            where c.oid = 'prompts.prompts'::regclass`;
+          return row?.n ?? 0;
+        };
+        const before = await read();
+        const wanted = { pattern: '%a%', prefix: 'a%', most: 20 };
+        assert.equal((await findPrompts(tx, id, wanted)).length, wanted.most);
+        return (await read()) - before;
+      }),
+    );
+    assert.ok(looks >= count && looks < 2 * count, `${looks} looks`);
   });
 
   test('counts and finds the machines of the list, and no device that is none', async () => {

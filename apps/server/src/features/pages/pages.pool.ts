@@ -1,4 +1,4 @@
-import { fileURLToPath } from 'node:url';
+import { programPath } from '../../../../../packages/programs/src/index.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { WorkFailed, Workers } from '../../kernel/share/workers.ts';
 import type { PageWork, Results } from './pages.work.ts';
@@ -15,7 +15,7 @@ export class UnreadableError extends Error {
 }
 
 const options = {
-  program: fileURLToPath(new URL('./pages.worker.ts', import.meta.url)),
+  program: programPath(new URL('./pages.worker.ts', import.meta.url)),
   atOnce: 3,
   mostOfOne: 1,
   // A page of 3 MB takes 1 s; what takes longer was made to.

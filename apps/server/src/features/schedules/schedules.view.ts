@@ -40,7 +40,8 @@ function view(row: ScheduleRow, approvals: readonly ApprovalRow[], now: number):
     alert_on_fail: row.alert_on_fail,
     template: row.template,
     command_hash: row.command_hash,
-    next_run_at: upcoming[0],
+    // A slot that nobody took yet stays: it is late, and not passed over.
+    next_run_at: row.enabled ? row.slots[0] : undefined,
     last_run_at: row.last_run_at,
   };
   return {

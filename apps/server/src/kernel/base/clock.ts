@@ -37,14 +37,67 @@ export interface TestClock extends Clock {
   leap(ms: number): void;
 }
 
+/** One that is set; of several at one instant the one that was set first fires first. */
+interface Timer {
+  at: number;
+  readonly order: number;
+  readonly every: number | undefined;
+  readonly run: () => void;
+  isCancelled: boolean;
+}
+
+/**
+ * Timers, the next one last. Tests turn hours, second by second: to sort all of them at each step was an eighth of what
+ * they took, to look through them a twelfth.
+ */
+class Timers {
+  readonly #sorted: Timer[] = [];
+
+  add(timer: Timer): void {
+    let [low, high] = [0, this.#sorted.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const other = this.#sorted[middle] as Timer;
+      if (other.at > timer.at || (other.at === timer.at && other.order > timer.order)) low = middle + 1;
+      else high = middle;
+    }
+    this.#sorted.splice(low, 0, timer);
+  }
+
+  /** Takes the next one out that is due until `end`. */
+  take(end: number): Timer | undefined {
+    for (let next = this.#sorted.at(-1); next && next.at <= end; next = this.#sorted.at(-1)) {
+      this.#sorted.pop();
+      if (!next.isCancelled) return next;
+    }
+    return undefined;
+  }
+
+  /** Takes all out that are due until `end`, in their order. */
+  takeAll(end: number): Timer[] {
+    const all: Timer[] = [];
+    for (let due = this.take(end); due; due = this.take(end)) all.push(due);
+    return all;
+  }
+}
+
 /** Makes a clock for tests, starting at `start` (milliseconds since the epoch). */
 export function testClock(start = Date.now()): TestClock {
   let time = start;
-  const timers = new Map<symbol, { at: number; every: number | undefined; run: () => void }>();
+  let count = 0;
+  const timers = new Timers();
   const schedule = (ms: number, every: number | undefined, run: () => void): Cancel => {
-    const id = Symbol('timer');
-    timers.set(id, { at: time + ms, every, run });
-    return () => timers.delete(id);
+    const timer: Timer = { at: time + ms, order: (count += 1), every, run, isCancelled: false };
+    timers.add(timer);
+    return () => void (timer.isCancelled = true);
+  };
+  /** Fires it, and sets it again from an instant where it repeats. */
+  const fire = (timer: Timer, from: number): void => {
+    if (timer.every !== undefined) {
+      timer.at = from + timer.every;
+      timers.add(timer);
+    }
+    timer.run();
   };
   return {
     now: () => time,
@@ -54,25 +107,15 @@ export function testClock(start = Date.now()): TestClock {
     every: (ms, run) => schedule(ms, ms, run),
     advance(ms) {
       const end = time + ms;
-      for (;;) {
-        const due = [...timers].filter(([, timer]) => timer.at <= end).sort((a, b) => a[1].at - b[1].at)[0];
-        if (!due) break;
-        const [id, timer] = due;
-        time = timer.at;
-        if (timer.every === undefined) timers.delete(id);
-        else timer.at += timer.every;
-        timer.run();
+      for (let due = timers.take(end); due; due = timers.take(end)) {
+        time = due.at;
+        fire(due, time);
       }
       time = end;
     },
     leap(ms) {
       time += ms;
-      for (const [id, timer] of [...timers].sort((a, b) => a[1].at - b[1].at)) {
-        if (timer.at > time || !timers.has(id)) continue;
-        if (timer.every === undefined) timers.delete(id);
-        else timer.at = time + timer.every;
-        timer.run();
-      }
+      for (const due of timers.takeAll(time)) if (!due.isCancelled) fire(due, time);
     },
   };
 }

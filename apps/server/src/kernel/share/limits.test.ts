@@ -67,28 +67,21 @@ describe('rate limits', () => {
   test('the window of a new minute is full again, and nothing leased in the old one counts in it', async () => {
     const clock = testClock();
     const limiter = createRateLimiter(sql, clock);
-    await withinOneMinute(async () => {
-      const subject = randomUUID();
-      const limit = limitOf(3);
-      const states = [];
-      for (let i = 0; i < 4; i++) states.push(await limiter.take(limit, subject));
-      assert.deepEqual(
-        states.map((state) => [state.allowed, state.remaining]),
-        [
-          [true, 2],
-          [true, 1],
-          [true, 0],
-          [false, 0],
-        ],
-      );
-      // The database's minute ends: its rows move into the past, the clock turns past the end.
-      await sql`update kernel.rate_windows set starts_at = starts_at - interval '1 minute' where subject = ${subject}`;
+    const subject = randomUUID();
+    const take = async () => {
+      const { allowed, remaining } = await limiter.take(limitOf(3), subject);
+      return [allowed, remaining];
+    };
+    const minute = [
+      [true, 2],
+      [true, 1],
+      [true, 0],
+      [false, 0],
+    ];
+    for (let i = 0; i < 2; i++) {
+      for (const state of minute) assert.deepEqual(await take(), state);
       clock.advance(60_000);
-      assert.deepEqual((({ allowed, remaining }) => [allowed, remaining])(await limiter.take(limit, subject)), [
-        true,
-        2,
-      ]);
-    });
+    }
   });
 
   test('what is leased answers without a query, and a used-up window too', async () => {

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Sql } from '../db/db.ts';
+import { nowOf, type Sql } from '../db/db.ts';
 import { ApiError } from '../base/errors.ts';
 
 /** A fixed window a minute long, shared by every gateway. */
@@ -107,13 +107,13 @@ async function lease(sql: Sql, clock: Clock, limit: RateLimit, subject: string, 
   const asked = clock.monotonic();
   const [row] = await sql<{ granted: number; used: number; ends_in_ms: number }[]>`
     insert into kernel.rate_windows as w (name, subject, starts_at, used, granted)
-    values (${limit.name}, ${subject}, date_trunc('minute', now()),
+    values (${limit.name}, ${subject}, date_trunc('minute', ${nowOf(sql, clock)}),
       kernel.rate_share(${limit.perMinute}, 0, ${leaseShare}), kernel.rate_share(${limit.perMinute}, 0, ${leaseShare}))
     on conflict (name, subject, starts_at) do update set
       used = w.used + kernel.rate_share(${limit.perMinute}, w.used, ${leaseShare}),
       granted = kernel.rate_share(${limit.perMinute}, w.used, ${leaseShare})
     returning granted, used,
-      1000 * extract(epoch from starts_at + interval '1 minute' - now())::float8 as ends_in_ms`;
+      1000 * extract(epoch from starts_at + interval '1 minute' - ${nowOf(sql, clock)})::float8 as ends_in_ms`;
   if (!row) return;
   window.permits += row.granted;
   window.left = limit.perMinute - row.used;

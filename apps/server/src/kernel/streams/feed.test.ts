@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { asOwner, openTest, testDatabase, until } from '../../testing.ts';
-import { randomOf } from '../../testing.random.ts';
+import { randomOf, suiteSeed } from '../../testing.random.ts';
 import { shared } from '../../testing.shared.ts';
 import { inTransaction, openDatabase } from '../db/db.ts';
 import { type Change, findHolder, tidyFeed } from './feed.ts';
@@ -272,7 +272,7 @@ describe('feed', () => {
   });
 
   test('no change is lost, doubled or out of order for any order of commits; without the horizon some are', async () => {
-    const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
+    const seed = suiteSeed;
     assert.deepEqual(await lostInRandomCommits(seed, 40), [], `SVC_TEST_SEED=${seed}`);
     await asOwner(
       database,

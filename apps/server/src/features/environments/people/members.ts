@@ -8,6 +8,20 @@ import { freePlace, linuxNameOf } from './names.ts';
 /** Members that an environment may have. */
 const mostMembers = 200;
 
+/** Throws 409 `already_member` for the address of a member, 429 `quota_exceeded` in an environment with 200 of them. */
+export async function checkPlace(tx: Db, id: string, email: string): Promise<void> {
+  const before = await membersOf(tx, id);
+  const known = before.find((member) => member.email.toLowerCase() === email.toLowerCase());
+  if (known) throw alreadyMember(known.email);
+  if (before.length >= mostMembers) throw full();
+}
+
+const alreadyMember = (email: string): ApiError =>
+  new ApiError('already_member', `${email} is a member already; change the role with PATCH`);
+
+const full = (): ApiError =>
+  new ApiError('quota_exceeded', `an environment has at most ${mostMembers} members; take one out first`);
+
 /** Adds a member to an environment that is locked. Throws 409 `already_member`, 429 past 200. */
 export async function join(
   tx: Db,
@@ -16,10 +30,8 @@ export async function join(
   person: { accountId: string; email: string; role: EnvironmentRole },
 ): Promise<void> {
   const before = await membersOf(tx, row.id);
-  if (before.some(({ account_id: id }) => id === person.accountId))
-    throw new ApiError('already_member', `${person.email} is a member already; change the role with PATCH`);
-  if (before.length >= mostMembers)
-    throw new ApiError('quota_exceeded', `an environment has at most ${mostMembers} members; take one out first`);
+  if (before.some(({ account_id: id }) => id === person.accountId)) throw alreadyMember(person.email);
+  if (before.length >= mostMembers) throw full();
   await insertMember(tx, now, {
     environment_id: row.id,
     account_id: person.accountId,

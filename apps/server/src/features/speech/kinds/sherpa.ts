@@ -1,6 +1,6 @@
-import { fileURLToPath } from 'node:url';
 import { availableParallelism } from 'node:os';
 import type { Heard } from '@svc/speech';
+import { programPath } from '../../../../../../packages/programs/src/index.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { WorkFailed, Workers } from '../../../kernel/share/workers.ts';
 import { longMs, ProviderFailure } from '../speech.errors.ts';
@@ -9,7 +9,7 @@ import type { SherpaWork } from './sherpa.work.ts';
 
 const GiB = 1024 ** 3;
 const options = {
-  program: fileURLToPath(new URL('./sherpa.worker.ts', import.meta.url)),
+  program: programPath(new URL('./sherpa.worker.ts', import.meta.url)),
   // A model uses all processors that it may: a second one beside it would only take memory.
   atOnce: 1,
   mostOfOne: 1,
