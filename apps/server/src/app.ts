@@ -10,6 +10,7 @@ import { withoutStreams } from './features/mcp/index.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { type Feature, type Role, wholeRole } from './kernel/feature.ts';
 import { mount } from './kernel/mount/mount.ts';
+import { partOf } from './kernel/peers/parts.ts';
 import { mountHome } from './kernel/reference/home.ts';
 import { mountInstall, mountRedirect } from './kernel/reference/install.ts';
 import { createHttp } from './kernel/http/server.ts';
@@ -83,6 +84,7 @@ export function buildApp(kernel: Kernel, role: Role = wholeRole): App {
       // Those that did start are ended by `drain`.
       const failed = started.find((one) => one.status === 'rejected');
       if (failed) throw failed.reason;
+      await kernel.gateways.takePart(partOf(role));
     },
     async drain() {
       draining = true;

@@ -68,7 +68,8 @@ export const settings = {
   SVC_DATABASE_POOL: integer(2, 100)
     .optional()
     .describe(
-      'connections for requests, of each process; two more are for work in the background; default cores + 1, from 3 to 10',
+      'connections for requests, of each process, of which an account has all but one; one more is for what is asked beside a ' +
+        'transaction, two for work in the background; default cores + 2, from 4 to 10',
     ),
   SVC_NATS_URL: url('nats:', 'tls:', 'ws:', 'wss:')
     .optional()
@@ -253,6 +254,18 @@ export const settings = {
     .describe(
       'a mail domain, such as `example.com`, whose people may ask for an invitation by mail; needs SVC_SMTP_URL; default: off',
     ),
+  SVC_REFRESH_GRACE_S: integer(0, 3_600)
+    .default(120)
+    .describe(
+      'seconds in which an app that uses a refresh token or a device code again gets the same answer again; 0: a second use ' +
+        'ends what was given',
+    ),
+  SVC_GRANT_IDLE_DAYS: integer(1, 3_650)
+    .default(90)
+    .describe('days after its last refresh that an app that a person let in is signed out'),
+  SVC_GRANT_MAX_DAYS: integer(1, 3_650)
+    .default(730)
+    .describe('days after which a person is asked again about an app, however much it is used'),
   SVC_MAIL_FROM: z
     .string()
     .max(200)

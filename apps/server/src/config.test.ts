@@ -125,8 +125,8 @@ describe('settings', () => {
     assert.equal(load({ SVC_MAIL_FROM: 'bot@example.com' }).mail, undefined);
   });
 
-  test('as many connections as the machine has cores and one, from 3 to 10, unless the setting says how many', () => {
-    const most = Math.min(Math.max(availableParallelism() + 1, 3), 10);
+  test('as many connections as the machine has cores and two, from 4 to 10, unless the setting says how many', () => {
+    const most = Math.min(Math.max(availableParallelism() + 2, 4), 10);
     assert.deepEqual([load({}).databasePool, load({ SVC_DATABASE_POOL: '25' }).databasePool], [most, 25]);
   });
 

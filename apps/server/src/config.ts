@@ -11,8 +11,11 @@ import { settings } from './config.settings.ts';
 
 export { ConfigError } from './config.error.ts';
 
-/** Each query of 10 connections on two cores wakes another backend, up to 53 µs: one more than cores is enough. */
-const leastPool = 3;
+/**
+ * Each query of 10 connections on two cores wakes another backend, up to 53 µs: one more than cores is enough for an account,
+ * and one is kept for the next account.
+ */
+const leastPool = 4;
 const mostPool = 10;
 
 /** Names that belong to clients and may be in the same environment. */
@@ -135,7 +138,7 @@ function complete(values: z.output<typeof schema>) {
     /** Undefined: the place is chosen by `postgres/datadir.ts`. */
     dataDir: values.SVC_DATA_DIR === undefined ? undefined : resolve(values.SVC_DATA_DIR),
     databaseUrl: values.SVC_DATABASE_URL,
-    databasePool: values.SVC_DATABASE_POOL ?? Math.min(Math.max(availableParallelism() + 1, leastPool), mostPool),
+    databasePool: values.SVC_DATABASE_POOL ?? Math.min(Math.max(availableParallelism() + 2, leastPool), mostPool),
     databaseDeadline: { statementMs: values.SVC_DATABASE_TIMEOUT_MS },
     natsUrl: values.SVC_NATS_URL,
     s3: s3Of(values),
@@ -176,10 +179,18 @@ function complete(values: z.output<typeof schema>) {
     mailFrom: values.SVC_MAIL_FROM,
     mail: mailOf(values),
     signUp: values.SVC_SIGNUP,
+    grants: grantsOf(values),
     metrics: metricsOf(values, portAfter(2)),
     logLevel: values.SVC_LOG_LEVEL,
   };
 }
+
+/** What apps hold that people let in. */
+const grantsOf = (values: z.output<typeof schema>) => ({
+  graceSeconds: values.SVC_REFRESH_GRACE_S,
+  idleSeconds: values.SVC_GRANT_IDLE_DAYS * 86_400,
+  mostSeconds: values.SVC_GRANT_MAX_DAYS * 86_400,
+});
 
 /** For how long what happened is kept. */
 const keptDays = (values: z.output<typeof schema>) => ({

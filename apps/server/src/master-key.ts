@@ -1,10 +1,10 @@
-import { sealedRecords, sealedSigningKeys } from './features/auth/index.ts';
+import { sealedRecords, sealedSigningKeys, sealedTokenAnswers } from './features/auth/index.ts';
 import { readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { borrowTarget } from './database.ts';
 import { sealedDataKeys } from './features/environments/index.ts';
-import { sealedFrames } from './features/hosts/index.ts';
+import { sealedFrames, sealedInvites } from './features/hosts/index.ts';
 import { sealedVapid, sealedWebhook } from './features/notifications/index.ts';
 import { sealedRunHeaders } from './features/scheduler/index.ts';
 import { sealedScheduleHeaders } from './features/schedules/index.ts';
@@ -38,9 +38,11 @@ export const allSealed: readonly Sealed[] = [
   sealedScheduleHeaders,
   sealedRunHeaders,
   sealedFrames,
+  sealedInvites,
   sealedDataKeys,
   sealedRecords,
   sealedSigningKeys,
+  sealedTokenAnswers,
 ];
 
 /**

@@ -12,10 +12,12 @@ import type { Keyring } from './kernel/base/crypto.ts';
 import { masterKeyFile, openKeyring, reasonToEnd } from './master-key.ts';
 import { borrowTarget, type OpenTarget, openTarget } from './database.ts';
 import { findDataDir, openDataDir, readOrCreateSecret, readSecret } from './postgres/datadir.ts';
+import { fairPool } from './kernel/db/fair.ts';
 import { type DatabaseTarget, openDatabase, type Sql, type Use } from './kernel/db/db.ts';
 import { asApplication, prepareApplicationRole } from './kernel/db/role.ts';
 import { Gateways, notProven } from './kernel/peers/gateways.ts';
 import { openJobs } from './kernel/work/jobs.ts';
+import { Pulse } from './kernel/work/pulse.ts';
 import { createRateLimiter } from './kernel/share/limits.ts';
 import type { Log } from './kernel/base/log.ts';
 import { createMetrics } from './kernel/base/metrics.ts';
@@ -82,7 +84,7 @@ export async function openKernel(
   const metrics = createMetrics();
   const usage = opening.adopt(createUsageRecorder(background, clock, log, metrics), (open) => open.close());
   const audit = opening.adopt(createAuditRecorder(background, clock, log, metrics), (open) => open.close());
-  const jobs = opening.adopt(openJobs({ sql: background, clock, log }), (open) => open.close());
+  const jobs = opening.adopt(openJobs({ sql: background, clock, log, pulse: base.pulse }), (open) => open.close());
   const streams = opening.adopt(createEventStreams(clock), (open) => open.close());
   const { bus, gateways } = base;
   const deviceStreams = opening.adopt(new DeviceStreams({ sql: background, gatewayId: gateways.id, log }), (open) =>
@@ -144,6 +146,10 @@ async function borrowDatabase(config: Config, opening: AsyncDisposableStack, poo
   return { dataDir, target, sql };
 }
 
+/** The store of a platform in words. */
+export const storePlace = ({ config, dataDir }: { config: Config; dataDir: string }): string =>
+  config.s3 ? `S3 bucket ${config.s3.bucket}` : join(dataDir, 'blobs');
+
 /** Files of the data dir, or S3, whose client is 30 MB of code and loaded only where it is used. */
 export async function openBlobs(config: Config, dataDir: string, clock?: Clock): Promise<Blobs> {
   if (!config.s3) return openFileBlobs(join(dataDir, 'blobs'), clock?.now());
@@ -188,10 +194,13 @@ async function openBase(
     const pool = openDatabase(target, most, { deadline: config.databaseDeadline, use });
     return opening.adopt(pool, (opened) => opened.end({ timeout: 2 }));
   };
-  const [sql, background] = [open('requests', config.databasePool), open('background', backgroundPool)];
+  // One more, for what is asked beside a transaction.
+  const sql = fairPool(Array.from({ length: config.databasePool + 1 }, () => open('requests', 1)));
+  const background = open('background', backgroundPool);
   // A silence of the bus is real, whatever a test's clock says: a turn of it must not count a message as lost.
   const bus = opening.adopt(await openBus(config, target, systemClock, log), (open) => open.close());
-  const gateways = await Gateways.join({ sql, bus, clock, log, lease: true });
+  const pulse = new Pulse(clock);
+  const gateways = await Gateways.join({ sql, bus, clock, log, pulse, lease: true });
   opening.defer(() => gateways.close());
   // With its lease: a rotation of the key waits for none that starts, and starts none that has the key before.
   const masterKey = config.masterKey ?? readOrCreateSecret(join(dataDir, masterKeyFile));
@@ -204,7 +213,7 @@ async function openBase(
       ended(reason);
     },
   );
-  return { sql, background, bus, gateways, clock, keyring: guarded(opened, gateways), dataDir };
+  return { sql, background, bus, gateways, pulse, clock, keyring: guarded(opened, gateways), dataDir };
 }
 
 /** Seals and opens nothing while the process may hold another key than the database: callers `prove` before. */

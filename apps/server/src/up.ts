@@ -23,9 +23,13 @@ import type { Kernel } from './kernel/kernel.ts';
 import { listenForProbes, type Probes } from './kernel/http/probes.ts';
 import { instanceHeader } from './kernel/base/version.ts';
 import { findDataDir, makeDataDir } from './postgres/datadir.ts';
+import { claimStore } from './kernel/outside/blobs.marker.ts';
 import { createLog, type Log } from './kernel/base/log.ts';
 import { addressesOf, greeting, keepForOwner, partGreeting } from './greeting.ts';
-import { openKernel } from './resources.ts';
+import { openKernel, storePlace } from './resources.ts';
+import { manifests } from './features.ts';
+import { liveGateways } from './kernel/peers/gateways.ts';
+import type { Db } from './kernel/db/db.ts';
 import { findRunningProcesses, localUrl, writeRunning } from './running.ts';
 import { connectHelper } from './root/helper.client.ts';
 import { prepareSandboxd } from './sandboxd.ts';
@@ -75,15 +79,15 @@ export async function up(
   // It may come before anybody waits for it.
   failure.promise.catch(() => {});
   const helper = await findHelper(ended, part, options, log);
-  const opened = await openKernel(config, log, { ended, openFolders: () => helper?.openFolders() });
-  running.defer(opened.close);
-  const kernel = opened.value;
+  const { value: kernel, close } = await openKernel(config, log, { ended, openFolders: () => helper?.openFolders() });
+  running.defer(close);
+  const role = roles[part];
+  await checkStore(kernel, role);
   let node: Supervised | undefined;
   // Probes answer until the end: a drain is seen by them.
   let probed: Awaited<ReturnType<typeof listenForMetrics>>;
   running.defer(() => probed?.listener.close());
   running.defer(() => node?.stop());
-  const role = roles[part];
   const app = buildApp(kernel, role);
   running.defer(async () => {
     await app.drain();
@@ -132,6 +136,20 @@ async function findHelper(
   if (!helper && part !== 'relay' && process.platform === 'linux') void installMediaPackages(systemPackages, log);
   return helper;
 }
+
+/** Throws `CommandError` when the files of this part are not those of the platform; a relay has none. */
+async function checkStore(kernel: Kernel, { serves, works }: Role): Promise<void> {
+  if (serves || works) await claimStore(kernel, { where: storePlace(kernel), isUnused: hasNoBlobs(kernel) });
+}
+
+/** Whether a platform has stored nothing, and no other part of it runs that may be about to. */
+const hasNoBlobs =
+  ({ gateways }: Kernel) =>
+  async (db: Db): Promise<boolean> => {
+    if ((await liveGateways(db, gateways.id)).length > 0) return false;
+    const stored = await Promise.all(manifests.map(async ({ hasBlobs }) => (await hasBlobs?.(db)) ?? false));
+    return !stored.includes(true);
+  };
 
 /** Runs the node agent alone until it is stopped. */
 async function runNode(
@@ -207,12 +225,15 @@ const aboutOf = ({ databaseUrl, sandboxdSocket, sandboxes: { imagesDir } }: Conf
   ...(imagesDir !== undefined && { images_dir: imagesDir }),
 });
 
+/** Connections that wait to be taken: as many as Linux allows by default. Node.js's own 511 are fewer than a burst of pings. */
+const backlog = 4_096;
+
 /** Listens; answers where, and what greets the person who started it once all of it runs. A relay makes no owner. */
 async function serve(app: App, kernel: Kernel, { serves }: Role) {
   const { config } = kernel;
   const owned = serves ? await createOwner(kernel) : undefined;
   try {
-    await app.http.listen({ port: config.port, host: config.host });
+    await app.http.listen({ port: config.port, host: config.host, backlog });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') throw new ConfigError(`SVC_PORT: ${config.port} is in use; choose another with --port`);

@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { programPath } from '../../../../packages/programs/src/index.ts';
 import { type Config, processEnvironment, settingRows } from '../config.ts';
 import { secretFiles } from '../config.secrets.ts';
 import { CommandError } from '../kernel/base/command-error.ts';
@@ -17,7 +18,7 @@ export interface Apart {
   stop(): void;
 }
 
-const main = join(import.meta.dirname, '../main.ts');
+const main = programPath(join(import.meta.dirname, '../main.ts'));
 
 /**
  * A session of its own with the least share of the machine: Linux weighs sessions, and `nice` counts within one. A backup of

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Handed, handedVariable } from '../config.handed.ts';
 import { processEnvironment } from '../config.ts';
+import { programPath } from '../../../../packages/programs/src/index.ts';
 import { openMounts, quoted } from './mounts.ts';
 
 interface User {
@@ -13,7 +14,9 @@ interface User {
   gid: number;
 }
 
-const main = join(import.meta.dirname, '../main.ts');
+/** The program that a user goes on with. */
+const source = join(import.meta.dirname, '../main.ts');
+export const main = programPath(source);
 const clone = join(import.meta.dirname, '../../../..');
 /** Ports below 1024 may be listened on; nothing else of root is left, and nothing gets more. */
 const capabilities = ['inh-caps', 'ambient-caps', 'bounding-set'].map((set) => `--${set}=-all,+net_bind_service`);
@@ -23,26 +26,25 @@ const cacheDir = '/var/cache/svc';
 const handedDescriptor = 9;
 const takeOver = `exec ${handedDescriptor}<"$0"; rm -f "$0"; exec "$@"`;
 
-/**
- * The words that make a command the user's, given after them: without a way back, and in mounts in which it reaches clone and
- * data dir. Throws where the machine cannot do it.
- */
-export function chainFor(user: User, dataDir: string): string[] {
+/** How a command becomes the user's. */
+interface Way {
+  /** The words before it: without a way back, and in mounts in which it reaches clone and data dir. */
+  chain: readonly string[];
+  /** The program's file that the user can read: of the bundle that this process runs from, else the source. */
+  main: string;
+}
+
+/** Throws where the machine cannot do it. */
+export function wayFor(user: User, dataDir: string): Way {
   const become = ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--init-groups', ...capabilities];
   const chain = [...openMounts([clone, dataDir]), ...become, '--no-new-privs'];
-  tryOut(chain, dataDir);
-  return chain;
+  return { chain, main: tryOut(chain, dataDir) };
 }
 
 /** Goes on as that user, with this number, these words and this environment. Does not return. */
 export function goOnAs(
   user: User,
-  {
-    chain,
-    dataDir,
-    handed,
-    words,
-  }: { chain: readonly string[]; dataDir: string; handed: Handed; words: readonly string[] },
+  { way, dataDir, handed, words }: { way: Way; dataDir: string; handed: Handed; words: readonly string[] },
 ): never {
   const env = {
     ...processEnvironment(),
@@ -53,7 +55,7 @@ export function goOnAs(
   };
   flushCompileCache();
   if (!process.execve) throw new Error('this Node.js cannot');
-  const command = [...chain, process.execPath, ...process.execArgv, main, ...words];
+  const command = [...way.chain, process.execPath, ...process.execArgv, way.main, ...words];
   return process.execve('/bin/sh', ['sh', '-c', takeOver, writeForRoot(JSON.stringify(handed)), ...command], env);
 }
 
@@ -73,6 +75,8 @@ export class UnreadableClone extends Error {
   }
 }
 
+/** Where a bundle cannot be read its sources can: they run. */
+const unreadBundle = 3;
 /** What the platform runs of the clone, beside its packages. */
 const own = 'package.json apps packages';
 
@@ -82,15 +86,21 @@ of="! -type l ! -name .* ! -readable -print -quit"
 set -f
 find ${own} -name node_modules -prune -o \\( -type d -o -name *.ts -o -name *.json -o -name *.sql \\) $of 2>/dev/null
 find node_modules -maxdepth 1 $of 2>/dev/null
-test -r "$0" && test -w "$1"`;
+test -r "$0" && test -w "$1" || exit 1
+test "$3" = "$0" || test -z "$(find "\${3%/*}" ! -readable -print -quit 2>&1)" || exit ${unreadBundle}`;
 
-/** Throws where the chain cannot be run, or leads to a user who cannot use what it needs. */
-function tryOut(chain: readonly string[], dataDir: string): void {
-  const [program, ...args] = [...chain, 'sh', '-c', look, main, dataDir, clone];
+/**
+ * Answers what of the program the user can read. Throws where the chain cannot be run, or leads to a user who cannot
+ * use what it
+ * needs.
+ */
+function tryOut(chain: readonly string[], dataDir: string): string {
+  const [program, ...args] = [...chain, 'sh', '-c', look, source, dataDir, clone, main];
   const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
   const [unread = ''] = (stdout ?? '').split('\n');
   if (unread !== '') throw new UnreadableClone(unread);
-  if (status === 0) return;
+  if (status === 0) return main;
+  if (status === unreadBundle) return source;
   throw new Error(error?.message ?? (stderr.trim() || `that user cannot read ${clone} or write ${dataDir}`));
 }
 

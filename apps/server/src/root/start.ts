@@ -9,12 +9,13 @@ import { isAdopted, isOfRoot } from '../config.foreign.ts';
 import { type Handed, rememberFiles } from '../config.handed.ts';
 import { readConfig } from '../config.read.ts';
 import { type Config, type Given, settingRows, systemEnvironment } from '../config.ts';
+import { programPath } from '../../../../packages/programs/src/index.ts';
 import { printable } from '../kernel/base/text.ts';
 import { namedKeyFiles, providersPath } from '../kernel/outside/providers.ts';
 import { prepareCluster } from '../postgres/embedded.ts';
 import { prepareSandboxd } from '../sandboxd.ts';
 import { adoptCluster, adoptDataDir, leaveToRoot, noteImagesDir } from './adopt.ts';
-import { chainFor, goOnAs, UnreadableClone } from './exec.ts';
+import { goOnAs, UnreadableClone, wayFor } from './exec.ts';
 import type { Duties } from './helper.ts';
 import { type PlatformUser, platformUser } from './user.ts';
 
@@ -95,18 +96,18 @@ async function becomeUser({ config, dataDir }: ReturnType<typeof readConfig>): P
   const user = platformUser();
   if (!user) return;
   const sandboxd = await prepare(config, dataDir, user);
-  const chain = chainFor(user, dataDir);
+  const way = wayFor(user, dataDir);
   const name = `helper.${randomUUID().slice(0, 8)}.sock`;
   const inside = join(dataDir, name);
   const socket = Buffer.byteLength(inside) <= longestSocket ? inside : join('/run', `svc-${name}`);
   const about = { platform: process.pid, dataDir, socket, gid: user.gid, logLevel: config.logLevel };
   const duties: Duties = { ...about, sandboxd, systemPackages: maySystemPackages() };
-  const args = [...smallHeap, join(import.meta.dirname, 'helper.ts'), JSON.stringify(duties)];
+  const args = [...smallHeap, programPath(join(import.meta.dirname, 'helper.ts')), JSON.stringify(duties)];
   // In a session of its own: a Ctrl-C in the terminal is for the platform, which ends it in order.
   const stdio: StdioOptions = ['ignore', 'ignore', 'inherit'];
   spawn(process.execPath, args, { detached: true, stdio, env: systemEnvironment() }).unref();
   const handed: Handed = { helper: socket, files: rememberFiles(filesOf(config, dataDir)) };
-  goOnAs(user, { chain, dataDir, handed, words });
+  goOnAs(user, { way, dataDir, handed, words });
 }
 
 /** Makes what only root can make; answers the arguments of the node agent, if it is this platform's. */

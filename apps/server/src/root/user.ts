@@ -4,7 +4,7 @@ import { flushCompileCache } from 'node:module';
 import { dirname } from 'node:path';
 import { isAdopted } from '../config.foreign.ts';
 import { rememberFiles } from '../config.handed.ts';
-import { chainFor, goOnAs } from './exec.ts';
+import { goOnAs, main, wayFor } from './exec.ts';
 
 /** The unprivileged user of the platform and its embedded database. */
 export interface PlatformUser {
@@ -50,8 +50,8 @@ export function becomePlatform(dataDir: string, files: readonly string[] = []): 
   if (!user || !folder || !isAdopted(folder)) return;
   // Later it may not read or write these.
   const handed = { files: rememberFiles(files.map((word) => word.slice(word.indexOf('=') + 1)).filter(isSmallFile)) };
-  if (!mayRead(user, import.meta.filename) || !mayRead(user, dataDir))
-    goOnAs(user, { chain: chainFor(user, dataDir), dataDir, handed, words: process.argv.slice(2) });
+  if (![import.meta.filename, main, dataDir].every((path) => mayRead(user, path)))
+    goOnAs(user, { way: wayFor(user, dataDir), dataDir, handed, words: process.argv.slice(2) });
   flushCompileCache();
   process.setgroups?.([user.gid]);
   process.setgid?.(user.gid);
