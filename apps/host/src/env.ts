@@ -47,7 +47,7 @@ async function main(words: readonly string[]): Promise<number> {
     .action((target: string, port: string | undefined, options: OpenOptions) => open(target, port, options));
   withCommonOptions(program.command('ssh-config'))
     .description('print lines for ~/.ssh/config, with which ssh svc-<slug> reaches them through svc env forward')
-    .argument('[environments...]', 'slugs or ids (default: all that have a machine)')
+    .argument('[environments...]', 'slugs or ids (default: your own, and those where you set an SSH key)')
     .option('--port <port>', 'where its ssh server listens', '22')
     .action((targets: string[], options: SshConfigOptions) => sshConfig(targets, options));
   withCommonOptions(program.command('lock'))

@@ -3,17 +3,22 @@ import { once } from 'node:events';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { type HostOp, type HostOpResult, hostOpNames, hostOps } from '@svc/contract';
 import { processStart } from '@svc/process-lock';
+import { testedProgram } from '../../../packages/programs/src/testing.ts';
 import { createProcessGroups } from './groups.ts';
 import { ops } from './ops/index.ts';
 import type { OpContext } from './ops/op.ts';
 import type { Policy } from './policy.ts';
 import { type FakeGateway, testKey } from './testing.gateway.ts';
 
+/** Until when something lasts: a test, or whatever else says when it is over. */
+export interface Lifetime {
+  after(work: () => unknown): void;
+}
+
 /** An empty directory (real path) that goes when the test ends. */
-export async function temporaryDirectory(test: TestContext): Promise<string> {
+export async function temporaryDirectory(test: Lifetime): Promise<string> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), 'svc-host-')));
   test.after(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
   return directory;
@@ -82,25 +87,40 @@ export interface HostCommand {
  * have a standard input: `process.stdin`. `through`: the words of a command that becomes it elsewhere, as `ip netns exec` does.
  */
 export function startCommand(
-  test: TestContext,
+  test: Lifetime,
   words: readonly string[],
   env: Record<string, string>,
-  program: 'main' | 'env' | 'login' = 'main',
+  program: Program = 'main',
   through: readonly string[] = [],
 ): HostCommand {
-  const file = new URL(`${program}.ts`, import.meta.url).pathname;
-  return startFile(test, [...through, process.execPath, file, ...words], env, program === 'main' ? 'ignore' : 'pipe');
+  return startFile(
+    test,
+    [...through, process.execPath, fileOf(program), ...words],
+    env,
+    program === 'main' ? 'ignore' : 'pipe',
+  );
 }
+
+type Program = 'main' | 'env' | 'login';
+const fileOf = (program: Program): string => testedProgram(join(import.meta.dirname, `${program}.ts`));
+
+/** Types are stripped and code is compiled once for all that tests start. */
+const { NODE_COMPILE_CACHE, NODE_V8_COVERAGE } = process.env;
+const compiled = {
+  ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
+  // A run that records which functions run: `npm test -- --reach`.
+  ...(NODE_V8_COVERAGE !== undefined && { NODE_V8_COVERAGE }),
+};
 
 /** Starts a program by its words; it is killed when the test ends. */
 export function startFile(
-  test: TestContext,
+  test: Lifetime,
   [command = '', ...args]: readonly string[],
   env: Record<string, string>,
   input: 'ignore' | 'pipe' = 'ignore',
 ): HostCommand {
   const child = spawn(command, args, {
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...env },
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...compiled, ...env },
     stdio: [input, 'pipe', 'pipe'],
   });
   const text = { stdout: '', stderr: '' };
@@ -148,7 +168,7 @@ interface TerminalCommand {
 
 /** Starts `svc host <words>` on a terminal; it is killed when the test ends. */
 export function startOnTerminal(
-  test: TestContext,
+  test: Lifetime,
   words: readonly string[],
   env: Record<string, string>,
 ): TerminalCommand {
@@ -156,17 +176,17 @@ export function startOnTerminal(
 }
 
 /** `svc host <words>`, or another program, as a line of a shell. */
-export const lineOf = (program: 'main' | 'env' | 'login', words: readonly string[]): string =>
-  wordsAsLine([process.execPath, new URL(`${program}.ts`, import.meta.url).pathname, ...words]);
+export const lineOf = (program: Program, words: readonly string[]): string =>
+  wordsAsLine([process.execPath, fileOf(program), ...words]);
 
 /** Words as a line of a shell. */
 export const wordsAsLine = (words: readonly string[]): string =>
   words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
 
 /** Starts a line of a shell on a terminal; it is killed when the test ends. */
-export function startLineOnTerminal(test: TestContext, line: string, env: Record<string, string>): TerminalCommand {
+export function startLineOnTerminal(test: Lifetime, line: string, env: Record<string, string>): TerminalCommand {
   const child = spawn('script', ['-qec', line, '/dev/null'], {
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...env },
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...compiled, ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   let screen = '';
@@ -191,7 +211,7 @@ export interface TestDaemon extends HostCommand {
 
 /** Starts `svc host run` against `gateway`. */
 export async function startDaemon(
-  test: TestContext,
+  test: Lifetime,
   gateway: FakeGateway,
   words: readonly string[] = [],
   env: Record<string, string> = {},

@@ -5,7 +5,6 @@ import { createApprover } from '../approval.ts';
 import { type CommonOptions, loadConfig } from '../config.ts';
 import { CommandError } from '../failure.ts';
 import { clientOf } from '../gateway.ts';
-import { devicePlatform } from '../ops/info.ts';
 import { createOutput, type Output } from '../output.ts';
 import { describeWithTrace } from '../report.ts';
 import { hasPolicy, openPolicy } from '../policy.ts';
@@ -47,7 +46,7 @@ export async function approve(named: string | undefined, options: ApproveOptions
   if (options.yes) throw new CommandError('--yes is no more: approvals are given at a terminal of this machine');
   await ensureStateDirectory(config.stateDir);
   const { id, name } = await loadDevice(config.stateDir);
-  const device = { id, ...(name && { name }), platform: devicePlatform };
+  const device = { id, ...(name && { name }) };
   const client = clientOf(config, { retries: 0, device });
   const approvals = openApprovals(join(config.stateDir, 'approvals.json'));
   const context: ApproveContext = { client, approvals, output, deviceId: id, options };

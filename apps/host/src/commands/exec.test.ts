@@ -33,6 +33,18 @@ test('exec passes on output and exit code of the command, found by name, hostnam
   assert.equal((await ended('exec', 'box', '--', 'pwd')).stdout(), `${daemon.root}\n`);
 });
 
+test('a command that only asks names its device and no platform, so that no prompt is sent to it', async (t) => {
+  const { gateway, ended } = await setUp(t);
+  const asked: (string | undefined)[][] = [];
+  gateway.intercept = ({ url = '', headers }) => {
+    const of = (name: string): string | undefined => headers[`x-svc-device${name}`] as string | undefined;
+    if (url.endsWith('/exec')) asked.push([of('') && 'a device', of('-platform')]);
+    return false;
+  };
+  assert.equal((await ended('exec', 'box', '--', 'true')).code, 0);
+  assert.deepEqual(asked, [['a device', undefined]]);
+});
+
 test('several words reach the command as they are, one word is a line for the shell', async (t) => {
   const { ended } = await setUp(t);
   const words = ['printf', '%s|', "it's", '$HOME', 'a b', '', '*', '-n', 'ü;"\\'];

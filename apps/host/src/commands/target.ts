@@ -3,7 +3,6 @@ import { type Client, SvcError } from '@svc/sdk';
 import { type CommonOptions, type Config, loadConfig } from '../config.ts';
 import { CommandError } from '../failure.ts';
 import { clientOf } from '../gateway.ts';
-import { devicePlatform } from '../ops/info.ts';
 import { createOutput, type Output } from '../output.ts';
 import { ensureStateDirectory, loadDevice } from '../state.ts';
 
@@ -23,7 +22,7 @@ async function asDevice(config: Config, output: Output): Promise<Client> {
   try {
     await ensureStateDirectory(config.stateDir);
     const { id, name } = await loadDevice(config.stateDir);
-    return clientOf(config, { retries: 0, device: { id, ...(name && { name }), platform: devicePlatform } });
+    return clientOf(config, { retries: 0, device: { id, ...(name && { name }) } });
   } catch (error) {
     output.log(`${(error as Error).message}; going on without a device id`);
     return clientOf(config, { retries: 0 });

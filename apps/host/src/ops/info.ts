@@ -4,7 +4,9 @@ import { hostOpNames } from '@svc/contract';
 import { ownVersion } from '../self.ts';
 import { defineOp } from './op.ts';
 
-/** Platform of a host as the gateway knows it; prompts run by themselves on the freshest device of this kind. */
+/**
+ * Platform of a host as the gateway knows it; prompts run on devices of this kind. A command that only asks says none.
+ */
 export const devicePlatform = 'desktop';
 
 /** `info`. */

@@ -3,7 +3,6 @@ import type { Client } from '@svc/sdk';
 import { type CommonOptions, loadConfig } from '../../config.ts';
 import { CommandError } from '../../failure.ts';
 import { clientOf, signInAgain } from '../../gateway.ts';
-import { devicePlatform } from '../../ops/info.ts';
 import { createOutput, type Output } from '../../output.ts';
 import { describeWithTrace } from '../../report.ts';
 import { ensureStateDirectory, loadDevice } from '../../state.ts';
@@ -36,7 +35,7 @@ export async function openGateway(options: CommonOptions): Promise<EnvGateway> {
   for (const warning of warnings) output.log(warning);
   await ensureStateDirectory(stateDir);
   const { id, name } = await loadDevice(stateDir);
-  const device = { id, ...(name && { name }), platform: devicePlatform };
+  const device = { id, ...(name && { name }) };
   return {
     client: clientOf(config, { device }),
     output,

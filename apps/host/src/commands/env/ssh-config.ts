@@ -23,7 +23,11 @@ const without: ReadonlySet<Environment['state']> = new Set([
   'destroyed',
 ]);
 
-/** `svc env ssh-config`: prints a block for ssh of each environment, by which `ssh svc-<slug>` goes through `svc env forward`. */
+/**
+ * `svc env ssh-config`: prints a block for ssh of each environment, by which `ssh svc-<slug>` goes through
+ * `svc env forward`.
+ * If none is named: the caller's own, and those that the caller took up. Others may add anybody to theirs.
+ */
 export async function sshConfig(targets: readonly string[], options: SshConfigOptions): Promise<void> {
   const port = portOf(options.port, '--port');
   const { client, output } = await openGateway(options);
@@ -32,10 +36,17 @@ export async function sshConfig(targets: readonly string[], options: SshConfigOp
       ? await doAll(targets, atOnce, (target) => findEnvironment(client, target))
       : (await answered(listAll(client))).filter(({ state }) => !without.has(state));
   const proxy = proxyOf(options);
-  const blocks = await doAll(named, atOnce, async ({ id, slug }) => {
-    const whole = await answered(client.environments.get({ params: { id } }), 1, slug);
-    return blockOf(whole, [...proxy, slug, String(port)]);
-  });
+  const found = await doAll(named, atOnce, ({ id, slug }) =>
+    answered(client.environments.get({ params: { id } }), 1, slug),
+  );
+  const taken = targets.length > 0 ? found : found.filter(isTakenUp);
+  const left = found.filter((one) => !taken.includes(one)).map(({ environment: { slug } }) => slug);
+  // By its id: a slug is free again once its environment is destroyed, and the next to take it may be a stranger.
+  const blocks = taken.map((one) => blockOf(one, [...proxy, one.environment.id, String(port)]));
+  if (left.length > 0)
+    output.log(
+      `left out, as others added you and you set no SSH key there: ${left.join(', ')}; name them to have them`,
+    );
   const { keyFile, profile } = loadConfig(options);
   if (keyFile === undefined && profile === undefined)
     output.log('ssh needs SVC_API_KEY where it is called: this names no key file (--key-file)');
@@ -59,6 +70,15 @@ function proxyOf(options: SshConfigOptions): string[] {
   ];
 }
 
+/**
+ * Whether the caller owns an environment, has it by an organisation, or set an SSH key there: nobody else does that for
+ * them.
+ */
+function isTakenUp({ environment, members, user_id: caller }: Whole): boolean {
+  const own = members.find(({ user_id: one }) => one === caller);
+  return environment.ownerUserId === caller || own === undefined || own.ssh_public_key;
+}
+
 /** A block of ssh_config. What comes from a gateway is only let in as the contract has it: a line of this file runs commands. */
 function blockOf({ environment: { id, slug }, members, user_id: caller }: Whole, proxy: readonly string[]): string {
   if (!/^[a-z0-9][a-z0-9-]*$/.test(slug) || !/^[0-9a-f-]{36}$/.test(id))
@@ -68,7 +88,8 @@ function blockOf({ environment: { id, slug }, members, user_id: caller }: Whole,
   const user =
     own?.provisioned_at != null && /^[a-z][a-z0-9_-]{0,31}$/.test(own.linux_username) ? own.linux_username : '';
   return [
-    `Host svc-${slug} ${slug}`,
+    // Never the slug alone: its owner chose it, and `nas` may be a machine of the caller's.
+    `Host svc-${slug}`,
     `  HostKeyAlias svc-${id}`,
     ...(user === '' ? [] : [`  User ${user}`]),
     `  ProxyCommand ${proxy.map(quoted).join(' ')}`,
