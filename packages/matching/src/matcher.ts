@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { programPath } from '../../programs/src/index.ts';
 import { type Work, work } from './work.ts';
 import type { Question } from './worker.ts';
 
@@ -42,7 +43,7 @@ export class Matcher {
   }
 
   async #ask(question: Question): Promise<unknown> {
-    const worker = (this.#worker ??= new Worker(new URL('./worker.ts', import.meta.url), {
+    const worker = (this.#worker ??= new Worker(programPath(new URL('./worker.ts', import.meta.url)), {
       resourceLimits: { maxOldGenerationSizeMb: 256 },
     }));
     worker.unref();

@@ -49,7 +49,8 @@ export const en = {
   },
   mailCode: {
     title: 'Check your mail',
-    sent: (email: string) => `If ${email} has an account, we sent it an 8-digit code. It counts for 10 minutes.`,
+    sent: (email: string) =>
+      `If ${email} has an account, an 8-digit code is on its way, unless too many mails went there today. It counts for 10 minutes.`,
     button: 'Continue',
   },
   consent: {
@@ -70,6 +71,7 @@ export const en = {
     },
     goesTo: 'Your answer is sent to',
     here: 'a program on this computer',
+    opens: 'the app on this device that opens',
     life: 'Access lasts',
     api: 'It gets a key for the API of this server.',
     mcp: 'It may use the MCP tools of this server.',
@@ -145,7 +147,7 @@ export const en = {
     button: 'Mail me an invitation',
     sentTitle: 'Check your mail',
     sentText:
-      'If this address may have an account here and has none yet, an invitation is on its way. It counts for 7 days.',
+      'If this address may have an account here and has none yet, an invitation is on its way, unless too many mails went there today. It counts for 7 days.',
   },
   signOut: {
     title: 'Sign out?',
@@ -166,7 +168,11 @@ export const en = {
   redirect: { title: 'One moment', text: 'You are being sent on.', link: 'Continue' },
   message: {
     sentTitle: 'Check your mail',
-    sentText: (email: string) => `If ${email} has an account, a link is on its way. It counts for 30 minutes.`,
+    sentText: (email: string) =>
+      `If ${email} has an account, a link is on its way, unless too many mails went there today. It counts for 30 minutes.`,
+    usedTitle: 'This link was used',
+    usedText:
+      'If you used it, your account is ready: sign in. Make new recovery codes there if you did not see yours. If it was not you, ask for a new link.',
     expiredTitle: 'This page is over',
     overTitle: 'This link is over',
     overText: 'It was used before, or its time is over. Ask whoever sent it for a new one.',

@@ -50,7 +50,8 @@ export const ro: Words = {
   },
   mailCode: {
     title: 'Verifică e-mailul',
-    sent: (email) => `Dacă ${email} are un cont, i-am trimis un cod de 8 cifre. Este valabil 10 minute.`,
+    sent: (email) =>
+      `Dacă ${email} are un cont, un cod de 8 cifre este pe drum, dacă nu s-au trimis acolo prea multe mesaje azi. Este valabil 10 minute.`,
     button: 'Continuă',
   },
   consent: {
@@ -72,6 +73,7 @@ export const ro: Words = {
     },
     goesTo: 'Răspunsul se trimite la',
     here: 'un program de pe acest calculator',
+    opens: 'aplicația de pe acest dispozitiv care deschide',
     life: 'Accesul durează',
     api: 'Primește o cheie pentru API-ul acestui server.',
     mcp: 'Poate folosi uneltele MCP ale acestui server.',
@@ -153,7 +155,7 @@ export const ro: Words = {
     button: 'Trimite-mi o invitație',
     sentTitle: 'Verifică e-mailul',
     sentText:
-      'Dacă această adresă poate avea un cont aici și nu are încă unul, o invitație este pe drum. Este valabilă 7 zile.',
+      'Dacă această adresă poate avea un cont aici și nu are încă unul, o invitație este pe drum, dacă nu s-au trimis acolo prea multe mesaje azi. Este valabilă 7 zile.',
   },
   signOut: {
     title: 'Te deconectezi?',
@@ -174,7 +176,11 @@ export const ro: Words = {
   redirect: { title: 'O clipă', text: 'Ești trimis mai departe.', link: 'Continuă' },
   message: {
     sentTitle: 'Verifică e-mailul',
-    sentText: (email) => `Dacă ${email} are un cont, i-am trimis un link. Este valabil 30 de minute.`,
+    sentText: (email) =>
+      `Dacă ${email} are un cont, un link este pe drum, dacă nu s-au trimis acolo prea multe mesaje azi. Este valabil 30 de minute.`,
+    usedTitle: 'Linkul a fost folosit',
+    usedText:
+      'Dacă tu l-ai folosit, contul tău este gata: autentifică-te. Fă acolo alte coduri de recuperare, dacă nu le-ai văzut. Dacă nu ai fost tu, cere alt link.',
     expiredTitle: 'Pagina nu mai este valabilă',
     overTitle: 'Linkul nu mai este valabil',
     overText: 'A fost folosit deja sau a expirat. Cere altul de la cine l-a trimis.',

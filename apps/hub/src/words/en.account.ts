@@ -98,6 +98,7 @@ export const accountEn = {
       document: 'Says who it is at its own address',
       unknown: 'Unknown app',
     },
+    ends: 'unless it is used, it is signed out',
     disconnect: 'Disconnect',
     disconnectText: (name: string) => `${name} loses its access at once, and the keys that it was given with it.`,
     disconnected: 'Disconnected',

@@ -10,6 +10,7 @@ export const runsEn = {
     on: 'On',
     off: 'Off',
     next: 'Next',
+    late: 'late',
     inDay: (runs: string) => `${runs} in the next 24 hours`,
     triggers: { at: 'once', event: 'at an event', after: 'after another schedule' },
     kinds: { shell: 'Command', http: 'Web request', agent: 'Agent', chain: 'Chain', phone_action: 'Phone' },

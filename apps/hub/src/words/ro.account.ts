@@ -100,6 +100,7 @@ export const accountRo: typeof accountEn = {
       document: 'Spune cine este la propria adresă',
       unknown: 'Aplicație necunoscută',
     },
+    ends: 'fără folosire, este deconectată',
     disconnect: 'Deconectează',
     disconnectText: (name) => `${name} își pierde accesul imediat, împreună cu cheile primite.`,
     disconnected: 'Deconectată',

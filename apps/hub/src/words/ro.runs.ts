@@ -11,6 +11,7 @@ export const runsRo: typeof runsEn = {
     on: 'Pornită',
     off: 'Oprită',
     next: 'Urmează',
+    late: 'întârziată',
     inDay: (runs) => `${runs} în următoarele 24 de ore`,
     triggers: { at: 'o dată', event: 'la un eveniment', after: 'după altă programare' },
     kinds: { shell: 'Comandă', http: 'Cerere web', agent: 'Agent', chain: 'Lanț', phone_action: 'Telefon' },

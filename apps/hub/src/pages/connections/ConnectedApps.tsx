@@ -42,7 +42,7 @@ function ConnectionRow({ item }: { item: Connection }) {
   const text = words.connections;
   const acts = useActs();
   const [isOpen, setOpen] = useState(false);
-  const { id, name, trust, host, scopes, last_used_at: used } = item;
+  const { id, name, trust, host, scopes, last_used_at: used, ends_at: ends } = item;
   const disconnect = async (): Promise<void> => {
     const gone = await acts.run(async () => api.connections.disconnect({ params: { id } }), {
       done: text.disconnected,
@@ -66,6 +66,12 @@ function ConnectionRow({ item }: { item: Connection }) {
           )}
           {' · '}
           {words.keys.lastUsed} {used === undefined ? words.never : <Time at={used} />}
+          {ends !== undefined && (
+            <>
+              {' · '}
+              {text.ends} <Time at={ends} />
+            </>
+          )}
         </span>
         <Scopes scopes={scopes} />
       </span>

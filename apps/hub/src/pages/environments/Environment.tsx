@@ -141,7 +141,7 @@ function FromTerminal({ slug }: { slug: string }) {
       <p class="hint">{text.shellText}</p>
       <CopyText text={`svc env terminal ${slug}`} />
       <p class="hint">{text.sshText}</p>
-      <CopyText text={`svc env ssh-config >> ~/.ssh/config && ssh svc-${slug}`} />
+      <CopyText text={`svc env ssh-config ${slug} >> ~/.ssh/config && ssh svc-${slug}`} />
     </Section>
   );
 }

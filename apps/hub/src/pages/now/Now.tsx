@@ -13,6 +13,7 @@ import { RunState } from '../../ui/RunState.tsx';
 import { Answered } from '../../ui/State.tsx';
 import { Clock, Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
+import { NextRun } from '../schedules/NextRun.tsx';
 import { isPromised, PausedText } from '../schedules/Paused.tsx';
 import { FirstSteps } from './FirstSteps.tsx';
 import { type Item, type Overview, readOverview } from './overview.ts';
@@ -263,7 +264,7 @@ function Next({ overview: { next, paused } }: { overview: Overview }) {
           <li key={id}>
             <Link href={`/schedules/${id}`} class="row-link">
               <span class="row-main">{name}</span>
-              <Clock at={at} />
+              <NextRun at={at} />
             </Link>
           </li>
         ))}

@@ -10,8 +10,8 @@ import { Menu } from '../../ui/Menu.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
 import { Answered } from '../../ui/State.tsx';
 import { duration } from '../../ui/time.rules.ts';
-import { Clock } from '../../ui/Time.tsx';
 import { useLocale, useWords, useZone } from '../../words/words.tsx';
+import { isLate, NextRun } from './NextRun.tsx';
 import { isPromised, OnOff, PausedNote, usePause } from './Paused.tsx';
 import { RunList } from './Runs.tsx';
 import { type ScheduleRecord, triggerWords, workOf } from './schedules.ts';
@@ -47,7 +47,9 @@ function Facts({ schedule }: { schedule: ScheduleRecord }) {
   const zone = useZone();
   const approval = schedule.policy?.approval;
   const { enabled, kind, spec, trigger, target, description } = schedule;
-  const upcoming = schedule.upcoming.filter((at) => isPromised(at, pause));
+  const { next_run_at: due } = schedule;
+  const late = due !== undefined && isLate(due) ? [due] : [];
+  const upcoming = [...late, ...schedule.upcoming].filter((at) => isPromised(at, pause));
   const every = trigger.type === 'interval' ? duration(trigger.every_s * 1_000) : '';
   return (
     <div class="stack">
@@ -68,7 +70,7 @@ function Facts({ schedule }: { schedule: ScheduleRecord }) {
           {upcoming.map((at, place) => (
             <span key={at}>
               {place > 0 && ', '}
-              <Clock at={at} />
+              <NextRun at={at} />
             </span>
           ))}
         </p>

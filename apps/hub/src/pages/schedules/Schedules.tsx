@@ -10,8 +10,8 @@ import { Page } from '../../ui/Page.tsx';
 import { SearchBox } from '../../ui/SearchBox.tsx';
 import { Empty } from '../../ui/State.tsx';
 import { duration } from '../../ui/time.rules.ts';
-import { Clock } from '../../ui/Time.tsx';
 import { useLocale, useWords, useZone } from '../../words/words.tsx';
+import { NextRun } from './NextRun.tsx';
 import { isPromised, OnOff, type Pause, PausedNote, usePause } from './Paused.tsx';
 import { type ScheduleRecord, triggerWords, workOf } from './schedules.ts';
 
@@ -90,7 +90,7 @@ function ScheduleRow({ schedule, pause }: { schedule: ScheduleRecord; pause: Pau
             {triggerWords(schedule, words, every, { locale, zone })} · <code>{workOf(spec).slice(0, 200)}</code>
           </span>
         </span>
-        {next !== undefined && isPromised(next, pause) && <Clock at={next} />}
+        {next !== undefined && isPromised(next, pause) && <NextRun at={next} />}
       </Link>
     </div>
   );

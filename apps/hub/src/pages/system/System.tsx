@@ -127,9 +127,10 @@ function Facts({ found }: { found: Installation }) {
         <dt>{text.gateways}</dt>
         <dd>
           <ul>
-            {gateways.map(({ id, answers_this: isThis }) => (
+            {gateways.map(({ id, answers_this: isThis, part }) => (
               <li key={id}>
                 <code>{id}</code>
+                {part !== undefined && part !== 'all' && <span class="hint"> {text.parts[part]}</span>}
                 {isThis && <span class="hint"> {text.thisGateway}</span>}
               </li>
             ))}

@@ -6,7 +6,7 @@ import { ro } from '../../../../hub/src/words/ro.ts';
 import { noBrowser } from '../../testing.browser.ts';
 import { http } from '../../testing.ts';
 import { invited, password } from '../auth/auth.testing.ts';
-import { HubTest, whole } from './hub.testing.ts';
+import { go, HubTest } from './hub.testing.ts';
 
 const texts = { en, ro };
 
@@ -41,8 +41,7 @@ describe('how people come to the hub', { skip: noBrowser }, () => {
       await http(t.gateway.url, new URL(address).pathname, { method: 'POST' });
       await tab.getByText(words.monitors.firstPing).waitFor();
       // What is done is no step any more.
-      await tab.goto(`${origin}/hub/`);
-      await whole(tab);
+      await go(tab, '/');
       await tab.getByRole('heading', { name: words.now.stepMachine, exact: true }).waitFor();
       await tab.getByRole('heading', { name: words.now.stepMonitor, exact: true }).waitFor({ state: 'detached' });
     });
@@ -50,8 +49,7 @@ describe('how people come to the hub', { skip: noBrowser }, () => {
   test('a phone that scans the code is let in by the number that the laptop picks: two taps', async () => {
     await using laptop = await hub.person('en', 'screen');
     const { tab, words, check } = laptop;
-    await tab.goto(`${hub.origin}/hub/me`);
-    await whole(tab);
+    await go(tab, '/me');
     const link = tab.waitForResponse((answer) => answer.url().endsWith('/v1/me/links'));
     await tab.getByRole('button', { name: words.me.addPhone, exact: true }).click();
     const { url } = (await (await link).json()) as { url: string };

@@ -4,7 +4,7 @@ import { type CredentialChange, credentialsChanged } from '../../kernel/mount/ac
 import { noBrowser } from '../../testing.browser.ts';
 import { until } from '../../testing.ts';
 import { setSuspended } from '../accounts/accounts.sql.ts';
-import { HubTest, keptIn, whole } from './hub.testing.ts';
+import { go, HubTest, keptIn, whole, withWorker } from './hub.testing.ts';
 
 describe('what goes wrong in the hub, or comes from strangers', { skip: noBrowser }, () => {
   let hub: HubTest;
@@ -23,7 +23,7 @@ describe('what goes wrong in the hub, or comes from strangers', { skip: noBrowse
       if (route.request().method() !== 'POST') return route.fallback();
       await route.fulfill({ status: 400, json: { error: { code: 'quota_reached', message: 'x', type: 'x' } } });
     });
-    await tab.goto(`${origin}/hub/keys`);
+    await go(tab, '/keys');
     await tab.getByRole('button', { name: words.keys.new, exact: true }).click();
     const dialog = tab.getByRole('dialog');
     await dialog.getByRole('button', { name: words.create, exact: true }).click();
@@ -38,7 +38,7 @@ describe('what goes wrong in the hub, or comes from strangers', { skip: noBrowse
   test('a dialog stays when a selection that began in it ends beside it, and closes by a press beside it', async () => {
     await using opened = await hub.person('en', 'screen');
     const { tab, words } = opened;
-    await tab.goto(`${origin}/hub/keys`);
+    await go(tab, '/keys');
     await tab.getByRole('button', { name: words.keys.new, exact: true }).click();
     const dialog = tab.getByRole('dialog');
     const box = await dialog.locator('input').first().boundingBox();
@@ -68,7 +68,7 @@ describe('what goes wrong in the hub, or comes from strangers', { skip: noBrowse
     await using opened = await hub.person();
     const { tab, make, check } = opened;
     const { id } = await make('/v1/heartbeats', { name: 'a\u202eb\u3164c\u{e0041}d', period_s: 3600 });
-    await tab.goto(`${origin}/hub/heartbeats/${id}`);
+    await go(tab, `/heartbeats/${id}`);
     await tab.getByRole('heading', { name: 'a[U+202E]b[U+3164]c[U+E0041]d', exact: true }).waitFor();
     assert.match(await tab.title(), /^a\[U\+202E\]b\[U\+3164\]c\[U\+E0041\]d/);
     check();
@@ -87,7 +87,7 @@ describe('what goes wrong in the hub, or comes from strangers', { skip: noBrowse
       'prompts',
       'sessions',
     ]) {
-      await tab.goto(`${origin}/hub/${path}/nonsense`);
+      await go(tab, `/${path}/nonsense`);
       await tab.getByText(words.states.notFound, { exact: true }).waitFor();
     }
     await tab.goto(`${origin}/hub/frame/cells?sandbox=..`);
@@ -96,10 +96,10 @@ describe('what goes wrong in the hub, or comes from strangers', { skip: noBrowse
   });
 
   test('who is suspended sees that, and nothing that the browser kept', async () => {
-    await using opened = await hub.person();
+    await using opened = await hub.person('en', 'phone', withWorker);
     const { tab, words, make, account } = opened;
     await make('/v1/heartbeats', { name: 'Canary monitor', period_s: 3600 });
-    await tab.goto(`${origin}/hub/heartbeats`);
+    await go(tab, '/heartbeats');
     await tab.getByText('Canary monitor', { exact: true }).waitFor();
     await setSuspended(hub.t.gateway.kernel.sql, account.id, true);
     const { gateways } = hub.t.gateway.kernel;
@@ -114,7 +114,7 @@ describe('what goes wrong in the hub, or comes from strangers', { skip: noBrowse
   });
 
   test('a file that a form of another site sends to the share address is not offered', async () => {
-    await using opened = await hub.person();
+    await using opened = await hub.person('en', 'phone', withWorker);
     const { tab, context } = opened;
     await tab.evaluate('navigator.serviceWorker.ready.then(() => undefined)');
     const other = await context.newPage();

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { noBrowser } from '../../testing.browser.ts';
 import { until } from '../../testing.ts';
 import { password, person } from '../auth/auth.testing.ts';
-import { HubTest, keptIn, type Opened } from './hub.testing.ts';
+import { go, HubTest, keptIn, type Opened, withWorker } from './hub.testing.ts';
 
 describe('what a browser keeps of the hub', { skip: noBrowser }, () => {
   let hub: HubTest;
@@ -28,7 +28,7 @@ describe('what a browser keeps of the hub', { skip: noBrowser }, () => {
     ['has no databases', `Object.defineProperty(globalThis, 'indexedDB', { value: undefined })`],
   ] as const)
     test(`a browser that ${what} shows every page all the same`, async () => {
-      await using opened = await hub.person();
+      await using opened = await hub.person('en', 'phone', withWorker);
       const { context, words, check } = opened;
       await context.addInitScript(script);
       const tab = await context.newPage();
@@ -67,15 +67,14 @@ describe('what a browser keeps of the hub', { skip: noBrowser }, () => {
   };
 
   test('who signs in next sees no draft of the person before, and sends nothing that they pressed', async () => {
-    await using opened = await hub.person();
+    await using opened = await hub.person('en', 'phone', withWorker);
     const { tab, context, words } = opened;
     const next = await person(hub.t, `${hub.origin}/auth`);
     const other = await context.newPage();
-    for (const page of [tab, other]) {
-      await page.goto(`${hub.origin}/hub/heartbeats/new`);
-      await page.getByLabel(words.name, { exact: true }).fill('Half written');
-    }
-    await tab.goto(`${hub.origin}/hub/me`);
+    await go(tab, '/heartbeats/new');
+    await other.goto(`${hub.origin}/hub/heartbeats/new`);
+    for (const page of [tab, other]) await page.getByLabel(words.name, { exact: true }).fill('Half written');
+    await go(tab, '/me');
     await tab.getByRole('button', { name: words.signOut, exact: true }).first().waitFor();
     await keepPress(opened, '/v1/schedules/pause');
     const pressed: string[] = [];
@@ -95,7 +94,7 @@ describe('what a browser keeps of the hub', { skip: noBrowser }, () => {
   });
 
   test('a press without a network that finds a server which fails is sent again later, and once', async () => {
-    await using opened = await hub.person();
+    await using opened = await hub.person('en', 'phone', withWorker);
     const { tab, context, words } = opened;
     const statuses: number[] = [];
     await context.route(/\/v1\/schedules\/pause$/, async (route) => {
@@ -118,7 +117,7 @@ describe('what a browser keeps of the hub', { skip: noBrowser }, () => {
     const deleted = await make('/v1/heartbeats', { name: 'Gone', period_s: 3600 });
     const held = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
-    await tab.goto(`${hub.origin}/hub/heartbeats`);
+    await go(tab, '/heartbeats');
     await tab.getByText('Before', { exact: true }).waitFor();
     // The first list from now on is slow.
     await context.route(
@@ -147,7 +146,7 @@ describe('what a browser keeps of the hub', { skip: noBrowser }, () => {
     await using opened = await hub.person('en', 'screen');
     const { tab, context, make } = opened;
     await make('/v1/heartbeats', { name: 'First', period_s: 3600 });
-    await tab.goto(`${hub.origin}/hub/heartbeats`);
+    await go(tab, '/heartbeats');
     await tab.getByText('First', { exact: true }).waitFor();
     let running = 0;
     let most = 0;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Page, Request, Route } from 'playwright-core';
+import type { Request, Route } from 'playwright-core';
 import { testSandboxes } from '../../config.ts';
 import { noBrowser } from '../../testing.browser.ts';
 import { until } from '../../testing.ts';
 import { nodeOfTests } from '../sandboxes/sandboxes.testing.ts';
-import { checkLooks, HubTest, type Opened, whole } from './hub.testing.ts';
+import { checkLooks, go, HubTest, type Opened } from './hub.testing.ts';
 
 const skip = noBrowser || (testSandboxes() === undefined && 'no sandboxes on this machine');
 
@@ -19,10 +19,6 @@ describe('sandboxes in the hub', { skip }, () => {
 
   const boxOf = async ({ make }: Opened, fields: object = {}): Promise<string> =>
     (await make('/v1/sandboxes', { template: 'svc-base', ttl_seconds: 900, ...fields })).id;
-  const show = async (tab: Page, path: string): Promise<void> => {
-    await tab.goto(`${hub.origin}/hub${path}`);
-    await whole(tab);
-  };
 
   for (const [locale, size] of [
     ['en', 'phone'],
@@ -32,7 +28,7 @@ describe('sandboxes in the hub', { skip }, () => {
       await using opened = await hub.person(locale, size);
       const { tab, words, check } = opened;
       const text = words.sandboxes;
-      await show(tab, '/sandboxes');
+      await go(tab, '/sandboxes');
       await tab.getByRole('button', { name: text.new, exact: true }).first().click();
       await tab.getByRole('button', { name: words.create, exact: true }).click();
       const cells = tab.frameLocator('.cells-frame');
@@ -61,7 +57,7 @@ describe('sandboxes in the hub', { skip }, () => {
       // The second one is never answered.
       return await (answers.pop()?.(route) ?? second.resolve(route.request()));
     });
-    await show(tab, '/sandboxes');
+    await go(tab, '/sandboxes');
     await tab.getByRole('button', { name: text.new, exact: true }).first().click();
     await tab.getByRole('button', { name: words.create, exact: true }).click();
     await tab.getByText(text.building(41), { exact: true }).waitFor();
@@ -79,7 +75,7 @@ describe('sandboxes in the hub', { skip }, () => {
     await using opened = await hub.person('en', 'screen');
     const { tab, words, check } = opened;
     const id = await boxOf(opened);
-    await show(tab, `/sandboxes/${id}`);
+    await go(tab, `/sandboxes/${id}`);
     await tab.getByRole('link', { name: words.terminal.open, exact: true }).click();
     const terminal = tab.frameLocator('.terminal-frame');
     await terminal.getByText('Connected').waitFor();
@@ -103,7 +99,7 @@ describe('sandboxes in the hub', { skip }, () => {
     const { tab, words, check } = opened;
     const text = words.sandboxes;
     const id = await boxOf(opened);
-    await show(tab, `/sandboxes/${id}`);
+    await go(tab, `/sandboxes/${id}`);
     const name = '<b onmouseover=alert(1)>ș & #1?.txt';
     await tab.locator('input[type=file]').setInputFiles([
       { name, mimeType: 'text/plain', buffer: Buffer.from('salut') },
@@ -133,7 +129,7 @@ describe('sandboxes in the hub', { skip }, () => {
       'fetch("/v1/me").then(a=>said+=a.status,()=>said+="no-me").then(()=>document.body.append(said))</script>';
     const shell = `mkdir -p s && cat > s/index.html && (cd s && nohup python3 -m http.server 3000 > /dev/null 2>&1 &) ; until curl -s localhost:3000 > /dev/null; do sleep 0.1; done`;
     assert.equal((await make(`/v1/sandboxes/${id}/exec`, { shell, stdin: page })).exit_code, 0);
-    await show(tab, `/sandboxes/${id}`);
+    await go(tab, `/sandboxes/${id}`);
     await tab.getByRole('button', { name: words.sandboxes.makePreview, exact: true }).click();
     await tab.frameLocator('.preview-frame').getByText('no-top no-move no-cookie 404').waitFor();
     assert.equal(new URL(tab.url()).pathname, `/hub/sandboxes/${id}`);
@@ -146,7 +142,7 @@ describe('sandboxes in the hub', { skip }, () => {
     const text = words.sandboxes;
     const id = await boxOf(opened, { metadata: { name: 'Lab' } });
     const state = async () => (await make(`/v1/sandboxes/${id}`, undefined, 'GET')).status;
-    await show(tab, `/sandboxes/${id}`);
+    await go(tab, `/sandboxes/${id}`);
     const menu = async (item: string) => {
       await tab.getByRole('button', { name: words.moreActs, exact: true }).click();
       await tab.getByRole('menuitem', { name: item, exact: true }).click();
@@ -162,9 +158,9 @@ describe('sandboxes in the hub', { skip }, () => {
     await menu(text.fork);
     await tab.getByText(text.forked, { exact: true }).waitFor();
     await tab.getByRole('link', { name: text.unnamed(id.slice(0, 8)), exact: true }).waitFor();
-    await show(tab, '/sandboxes');
+    await go(tab, '/sandboxes');
     await tab.locator('.fork-1').waitFor();
-    await show(tab, `/sandboxes/${id}`);
+    await go(tab, `/sandboxes/${id}`);
     await menu(text.destroy);
     const dialog = tab.getByRole('dialog');
     await dialog.getByRole('textbox').fill('Lab');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import type { Page, Route } from 'playwright-core';
-import { noBrowser } from '../../testing.browser.ts';
-import { checkLooks, HubTest, type Opened } from './hub.testing.ts';
+import type { Route } from 'playwright-core';
+import { noBrowser, turn } from '../../testing.browser.ts';
+import { checkLooks, go, HubTest, type Opened } from './hub.testing.ts';
 
 const id = randomUUID();
 /** Pages that show an answer of the API, those of one record among them. */
@@ -57,7 +57,6 @@ describe('the states of a page of the hub', { skip: noBrowser }, () => {
 
   /** Everything below `/v1` but who is signed in and the stream. */
   const answers = /\/v1\/(?!me$|me\?|events)/;
-  const show = (tab: Page, path: string) => tab.goto(`${hub.origin}/hub${path}`, { waitUntil: 'commit' });
   const looks = ({ tab }: Opened, name: string): Promise<void> => checkLooks(tab, `state.${name.replace(id, 'one')}`);
 
   for (const [way, locale, size, colorScheme] of [
@@ -65,12 +64,12 @@ describe('the states of a page of the hub', { skip: noBrowser }, () => {
     [1, 'ro', 'screen', 'light'],
   ] as const) {
     test(`loading: grey rows of what comes, on every page (${locale}, ${size})`, async () => {
-      await using opened = await hub.person(locale, size, { reducedMotion: 'reduce', colorScheme });
+      await using opened = await hub.person(locale, size, { colorScheme });
       const { tab, words, check } = opened;
       // It asks, and hears nothing.
       await tab.route(answers, () => {});
       for (const path of pathsOf(way)) {
-        await show(tab, path);
+        await turn(tab, path);
         await tab.locator('.ghost').locator('visible=true').first().waitFor();
         assert.ok(await tab.getByText(words.states.loading).first().isVisible());
         await looks(opened, `loading.${path}.${colorScheme}`);
@@ -79,18 +78,18 @@ describe('the states of a page of the hub', { skip: noBrowser }, () => {
     });
 
     test(`a server that fails: our words, its trace, and another try that helps, on every page (${locale}, ${size})`, async () => {
-      await using opened = await hub.person(locale, size, { reducedMotion: 'reduce', colorScheme });
+      await using opened = await hub.person(locale, size, { colorScheme });
       const { tab, words, check } = opened;
       await tab.route(answers, failing(500, 'internal_error', 'SECRET OF THE SERVER'));
       for (const path of pathsOf(1 - way)) {
-        await show(tab, path);
+        await turn(tab, path);
         const alert = tab.getByRole('alert').first();
         await alert.getByText(words.errors.codes.internal_error).waitFor();
         await alert.getByText(words.states.trace('trace-of-this')).waitFor();
         assert.equal(await tab.getByText('SECRET OF THE SERVER').count(), 0);
         await looks(opened, `failed.${path}.${colorScheme}`);
       }
-      await show(tab, '/heartbeats');
+      await turn(tab, '/heartbeats');
       const again = tab.getByRole('alert').first().getByRole('button', { name: words.retry, exact: true });
       await again.waitFor();
       await tab.unroute(answers);
@@ -110,7 +109,7 @@ describe('the states of a page of the hub', { skip: noBrowser }, () => {
       [(route: Route) => route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>nginx</h1>' }), undefined],
     ] as const) {
       await tab.unroute(answers);
-      await tab.goto(`${hub.origin}/hub/heartbeats`);
+      await go(tab, '/heartbeats');
       await tab.getByText('Stays', { exact: true }).waitFor();
       await tab.route(answers, answer);
       await tab.reload();
@@ -126,7 +125,7 @@ describe('the states of a page of the hub', { skip: noBrowser }, () => {
     await using opened = await hub.person('en', 'phone');
     const { tab, words } = opened;
     await tab.route(answers, failing(403, 'forbidden', 'this needs the role "maintainer"; yours is "viewer"'));
-    await show(tab, '/heartbeats');
+    await turn(tab, '/heartbeats');
     const alert = tab.getByRole('alert').first();
     await alert.getByText(words.errors.codes.forbidden).waitFor();
     await alert.getByText('this needs the role "maintainer"; yours is "viewer"').waitFor();
@@ -138,7 +137,7 @@ describe('the states of a page of the hub', { skip: noBrowser }, () => {
     await using opened = await hub.person('en', 'phone');
     const { tab, words, make, context } = opened;
     const { id: monitor } = await make('/v1/heartbeats', { name: 'Before', period_s: 3600 });
-    await tab.goto(`${hub.origin}/hub/heartbeats`);
+    await go(tab, '/heartbeats');
     await tab.getByText('Before', { exact: true }).waitFor();
     // The stream that runs is cut, and each new one until it may return.
     await context.setOffline(true);

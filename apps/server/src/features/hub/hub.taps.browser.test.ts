@@ -5,7 +5,7 @@ import type { Locator } from 'playwright-core';
 import { noBrowser } from '../../testing.browser.ts';
 import { http, until } from '../../testing.ts';
 import { setOperator } from '../accounts/index.ts';
-import { HubTest, type Opened, whole } from './hub.testing.ts';
+import { go, HubTest, type Opened } from './hub.testing.ts';
 
 const places = [
   ['en', 'phone'],
@@ -61,8 +61,7 @@ describe('what a person does in three taps', { skip: noBrowser }, () => {
       });
       after(() => opened?.[Symbol.asyncDispose]());
       const begin = async (): Promise<Taps> => {
-        await opened.tab.goto(`${hub.origin}/hub/`);
-        await whole(opened.tab);
+        await go(opened.tab, '/');
         return new Taps(opened, size);
       };
       const schedule = (name: string, more: object = {}) =>
@@ -78,8 +77,7 @@ describe('what a person does in three taps', { skip: noBrowser }, () => {
         const { tab, words, make } = opened;
         const { id } = await schedule('Approved', { policy: { approval: 'always' } });
         const { run_id: run } = await make(`/v1/schedules/${id}/run`);
-        await tab.goto(`${hub.origin}/hub/schedule-runs/${run}`);
-        await whole(tab);
+        await go(tab, `/schedule-runs/${run}`);
         const approving = new Taps(opened, size);
         await approving.button(words.actions.approve);
         await until(async () => (await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state === 'pending');
@@ -123,7 +121,7 @@ describe('what a person does in three taps', { skip: noBrowser }, () => {
         await tab.getByText(words.schedules.allPaused, { exact: true }).first().waitFor();
         assert.ok(taps.count <= 3);
         // Nothing is promised that does not run: what is shown of the day comes after the pause.
-        await tab.goto(`${hub.origin}/hub/schedules`);
+        await go(tab, '/schedules');
         await tab.locator('.box.note').getByText(words.schedules.allPausedUntil).waitFor();
         await tab.getByText(words.schedules.paused, { exact: true }).first().waitFor();
         assert.equal(await tab.getByText(words.schedules.on, { exact: true }).locator('visible=true').count(), 1);

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import { en } from '../../../../hub/src/words/en.ts';
 import { ro } from '../../../../hub/src/words/ro.ts';
-import { launchBrowser } from '../../testing.browser.ts';
-import { type HttpAnswer, http, type TestAccount, until } from '../../testing.ts';
-import { openPlatform, type Platform, password, person } from '../auth/auth.testing.ts';
+import { launchBrowser, turn } from '../../testing.browser.ts';
+import { type HttpAnswer, http, type TestAccount } from '../../testing.ts';
+import { openPlatform, type Platform, type PlayedBrowser, person } from '../auth/auth.testing.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** A folder for pictures of every page, to look at. */
@@ -53,15 +53,26 @@ export class HubTest implements AsyncDisposable {
     return new HubTest(t, chrome);
   }
 
-  /** A browser in which nobody is signed in. */
-  stranger = (locale: Locale = 'en', size: Size = 'phone'): Promise<BrowserContext> =>
-    this.#chrome.newContext({ locale, viewport: sizes[size] });
+  /** A browser in which nobody is signed in, and nothing moves: a press waits until what moves stands still. */
+  stranger = (locale: Locale = 'en', size: Size = 'phone', more: object = {}): Promise<BrowserContext> =>
+    this.#chrome.newContext({
+      locale,
+      viewport: sizes[size],
+      reducedMotion: 'reduce',
+      serviceWorkers: 'block',
+      ...more,
+    });
 
-  /** A new person who is signed in, with all that their browser asked for and was refused. */
+  /**
+   * A new person who is signed in, on the first page, with all that their browser asked for and was refused. Their
+   * browser has
+   * the service worker where `more` is `withWorker`: that one fetches and keeps the whole hub for each person.
+   */
   async person(locale: Locale = 'en', size: Size = 'phone', more: object = {}): Promise<Opened> {
     const { t, origin } = this;
-    const context = await this.#chrome.newContext({ locale, viewport: sizes[size], ...more });
-    const account = await person(t, `${origin}/auth`);
+    const context = await this.stranger(locale, size, more);
+    const { browser, ...account } = await person(t, `${origin}/auth`);
+    await signIn(context, browser, origin);
     const foreign: string[] = [];
     const refused: string[] = [];
     context.on('request', (request) => {
@@ -76,10 +87,7 @@ export class HubTest implements AsyncDisposable {
     tab.on('pageerror', (error) => errors.push(error.message));
     const words = texts[locale];
     await explained(tab, errors, async () => {
-      await tab.goto(`${origin}/hub/`);
-      await tab.locator('input[type=email]').fill(account.email);
-      await tab.locator('input[type=password]').fill(password);
-      await tab.locator('button.primary').first().click();
+      await tab.goto(`${origin}/hub/`, { waitUntil: 'commit' });
       await tab.getByRole('heading', { name: words.now.title, exact: true }).waitFor();
     });
     return {
@@ -100,6 +108,47 @@ export class HubTest implements AsyncDisposable {
   }
 }
 
+/** A monitor that is down, and the path of its pings. */
+export async function brokenMonitor(hub: HubTest, opened: Opened, name: string) {
+  const made = await opened.make('/v1/heartbeats', { name, period_s: 3600 });
+  const { pathname } = new URL(made.ping_url);
+  await http(hub.t.gateway.url, pathname, { method: 'POST' });
+  await http(hub.t.gateway.url, `${pathname}/fail`, { method: 'POST' });
+  return { id: made.id as string, pathname };
+}
+
+/** A run that waits until it is approved. */
+export async function waitingRun(opened: Opened, name = 'Deploy'): Promise<string> {
+  const { id } = await opened.make('/v1/schedules', {
+    name,
+    kind: 'shell',
+    spec: { command: 'make deploy' },
+    trigger: { type: 'interval', every_s: 3600 },
+    policy: { approval: 'always' },
+  });
+  return (await opened.make(`/v1/schedules/${id}/run`)).run_id;
+}
+
+/** Of a browser that has the service worker. */
+export const withWorker = { serviceWorkers: 'allow' } as const;
+
+/** Signs a person in by the ways of the product, without drawing its pages, and gives their cookies to a browser. */
+async function signIn(context: BrowserContext, browser: PlayedBrowser, origin: string): Promise<void> {
+  await browser.follow(`${origin}/hub/login/start`, (to) => to === `${origin}/hub/`);
+  // A cookie of https alone goes to localhost too; what is of one path is of a sign-in under way.
+  const own = [...browser.cookies].filter(([, { path }]) => path === '/');
+  await context.addCookies(
+    own.map(([name, { value, isHidden }]) => ({
+      name,
+      value,
+      url: origin.replace('http:', 'https:'),
+      httpOnly: isHidden,
+      secure: true,
+      sameSite: 'Strict',
+    })),
+  );
+}
+
 /** A finding of axe. */
 interface Violation {
   id: string;
@@ -107,37 +156,53 @@ interface Violation {
   nodes: { html: string }[];
 }
 
-/** A page does not scroll sideways, and reads aloud without serious findings. Takes a picture where they are asked for. */
-export async function checkLooks(tab: Page, name: string): Promise<void> {
-  const over: number = await tab.evaluate('document.documentElement.scrollWidth - innerWidth');
-  assert.ok(over <= 0, `${name} scrolls sideways by ${over} px`);
+/** In the page: how far it scrolls sideways. */
+const overOf = (tab: Page): Promise<number> => tab.evaluate('document.documentElement.scrollWidth - innerWidth');
+
+/** A page does not scroll sideways at 320 px, on a phone and on a screen. Takes pictures where they are asked for. */
+async function checkWidths(tab: Page, name: string): Promise<void> {
+  const before = tab.viewportSize() ?? sizes.phone;
+  for (const [size, viewport] of Object.entries({ ...sizes, narrow: { width: 320, height: 640 } })) {
+    await tab.setViewportSize(viewport);
+    const over = await overOf(tab);
+    assert.ok(over <= 0, `${name} scrolls sideways by ${over} px at ${viewport.width} px`);
+    if (pictures === undefined) continue;
+    mkdirSync(pictures, { recursive: true });
+    await tab.screenshot({ path: join(pictures, `hub.${name.replaceAll('/', '_')}.${size}.png`), fullPage: true });
+  }
+  await tab.setViewportSize(before);
+}
+
+async function checkAloud(tab: Page, name: string, options: object): Promise<void> {
   // Playwright's own evaluation is not bound by the page's policy.
-  await tab.evaluate(axe);
-  const { violations }: { violations: Violation[] } = await tab.evaluate("axe.run({ resultTypes: ['violations'] })");
+  if (!(await tab.evaluate("'axe' in globalThis"))) await tab.evaluate(axe);
+  const asked = JSON.stringify({ resultTypes: ['violations'], ...options });
+  const { violations }: { violations: Violation[] } = await tab.evaluate(`axe.run(${asked})`);
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   assert.deepEqual(
     serious.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`),
     [],
     name,
   );
-  if (pictures === undefined) return;
-  mkdirSync(pictures, { recursive: true });
-  await tab.screenshot({ path: join(pictures, `hub.${name.replaceAll('/', '_')}.png`), fullPage: true });
 }
 
-/** A page does not scroll sideways at 320 px. */
-export async function checkNarrow(tab: Page): Promise<void> {
-  const size = tab.viewportSize() ?? sizes.phone;
-  await tab.setViewportSize({ width: 320, height: 640 });
-  const over: number = await tab.evaluate('document.documentElement.scrollWidth - innerWidth');
-  assert.ok(over <= 0, `${tab.url()} scrolls sideways by ${over} px at 320 px`);
-  await tab.setViewportSize(size);
+/**
+ * A page is of its width at each size, and reads aloud without serious findings of axe. One look by axe is enough for
+ * a page: a
+ * second language in the other color scheme is looked at for its `colors` alone.
+ */
+export async function checkLooks(tab: Page, name: string, what: 'all' | 'colors' = 'all'): Promise<void> {
+  await checkWidths(tab, name);
+  await checkAloud(tab, name, what === 'all' ? {} : { runOnly: ['color-contrast'] });
 }
 
 /** Waits until a page shows its heading and waits for nothing. */
-export async function whole(tab: Page): Promise<void> {
-  await tab.locator('main h1').waitFor();
-  await until(async () => (await tab.locator('.loading').count()) === 0);
+export const whole = (tab: Page): Promise<void> => tab.locator('body:not(:has(.loading)) main h1').waitFor();
+
+/** Turns to a page of the hub, and waits until it is whole. */
+export async function go(tab: Page, path: string): Promise<void> {
+  await turn(tab, path);
+  await whole(tab);
 }
 
 /** All that the browser keeps for this origin: databases, caches of responses with their bodies, and the two storages, as JSON. */

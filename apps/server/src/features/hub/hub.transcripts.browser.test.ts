@@ -12,7 +12,7 @@ import {
   openMeetingProviders,
   recordMeeting,
 } from './hub.meeting.testing.ts';
-import { checkLooks, HubTest, type Opened, whole } from './hub.testing.ts';
+import { checkLooks, go, HubTest, type Opened, withWorker } from './hub.testing.ts';
 
 /** What the page's audio element does. */
 const soundOf = (tab: Page) =>
@@ -43,10 +43,7 @@ describe('transcripts in the hub in a browser', { skip: noBrowser }, () => {
   const open: HubTest['person'] = (...given) => hub.person(...given);
   const record = ({ account }: Opened, title = 'Launch meeting') =>
     recordMeeting(hub.t.gateway.url, account.key, { title });
-  const show = async ({ tab }: Opened, path: string) => {
-    await tab.goto(`${hub.origin}/hub${path}`);
-    await whole(tab);
-  };
+  const show = ({ tab }: Opened, path: string) => go(tab, path);
 
   for (const locale of ['en', 'ro'] as const)
     test(`what was decided in a meeting is three taps away, and is heard (${locale})`, async () => {
@@ -301,7 +298,7 @@ describe('transcripts in the hub in a browser', { skip: noBrowser }, () => {
   });
 
   test('a file that is shared with the app waits for a press, is uploaded, and nothing of it stays', async () => {
-    await using opened = await open();
+    await using opened = await open('en', 'phone', withWorker);
     const { tab, words, check } = opened;
     const text = words.transcripts;
     await tab.evaluate(async () => (globalThis as any).navigator.serviceWorker.ready.then(() => undefined));
@@ -401,14 +398,12 @@ describe('transcripts in the hub in a browser', { skip: noBrowser }, () => {
     check();
   });
 
-  for (const [locale, size, colorScheme, width] of [
-    ['en', 'phone', 'light', undefined],
-    ['ro', 'screen', 'dark', undefined],
-    ['ro', 'phone', 'light', 320],
+  for (const [locale, size, colorScheme] of [
+    ['en', 'phone', 'light'],
+    ['ro', 'screen', 'dark'],
   ] as const)
-    test(`every page is whole, reads aloud and does not scroll sideways (${locale}, ${width ?? size})`, async () => {
-      const more = { colorScheme, reducedMotion: 'reduce', ...(width && { viewport: { width, height: 640 } }) };
-      await using opened = await open(locale, size, more);
+    test(`every page is whole, reads aloud and scrolls sideways at no size (${locale}, ${colorScheme})`, async () => {
+      await using opened = await open(locale, size, { colorScheme });
       const { tab, words, make, check } = opened;
       const text = words.transcripts;
       const hostile = '<img src=x onerror=alert(1)> \u202egnp.exe';
@@ -420,18 +415,19 @@ describe('transcripts in the hub in a browser', { skip: noBrowser }, () => {
       await make('/v1/transcript-folders', { name: hostile });
       const entries = [{ term: 'Kubernetes', sounds_like: ['cooper netties'], language: null, note: null }];
       await make('/v1/transcript-vocabulary', { entries }, 'PUT');
-      const name = (path: string) => `${path.replace(id, 'id')}.${locale}.${width ?? size}`;
+      const looks = (path: string) =>
+        checkLooks(tab, `${path.replace(id, 'id')}.${locale}`, locale === 'en' ? 'all' : 'colors');
       for (const path of ['/transcripts', '/transcripts?q=launch', `/transcripts/${id}`, '/transcripts/vocabulary']) {
         await show(opened, path);
-        await checkLooks(tab, name(path));
+        await looks(path);
       }
       await show(opened, `/transcripts/${id}`);
       await tab.getByText('[U+202E]gnp.exe').first().waitFor();
       await tab.getByRole('button', { name: text.share, exact: true }).click();
-      await checkLooks(tab, name('/transcripts-share'));
+      await looks('/transcripts-share');
       await show(opened, '/transcripts');
       await tab.getByRole('button', { name: text.new }).first().click();
-      await checkLooks(tab, name('/transcripts-new'));
+      await looks('/transcripts-new');
       check();
     });
 });
