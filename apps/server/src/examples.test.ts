@@ -3,9 +3,26 @@ import { describe, test } from 'node:test';
 import { docs } from '@svc/contract/docs';
 import { bodyIds, exampleIds, notSent, Scene, sendExample } from './testing.examples.ts';
 import { preparations } from './testing.preparations.ts';
+import { statementsOf, wideReads } from './testing.plans.ts';
 import { shared } from './testing.shared.ts';
-import { createAccount, openTest } from './testing.ts';
+import { createAccount, openTest, testDatabase, until } from './testing.ts';
 import { openExampleWorld } from './testing.world.ts';
+
+/** Statements of tickers. */
+const looks = [
+  /recursive asking/,
+  /busy_by is not null and busy_until/,
+  /from transcripts\.steps s\s+where state = 'running'/,
+];
+
+/** Reads of a whole index that are meant, or do no harm, each with the reason. */
+const borne: Readonly<Record<string, [statement: RegExp, why: string]>> = {
+  sandboxes_live: [/may_run|moved_at/, 'what lives at one time has places on nodes'],
+  execs_live: [/key_lives/, 'each device has a bound of commands that are under way'],
+  runs_cloud_vm: [/cloud_vm_view/, 'each account has a bound of runs that wait'],
+  environments_by_account: [/project_id/, 'its rows stay for long, and statistics follow their number'],
+  keys_parent: [/below/, 'its rows stay for long, and statistics follow their number'],
+};
 
 describe('the example of an operation is answered as it says:', () => {
   const { gateway, world } = shared(async () => {
@@ -29,6 +46,25 @@ describe('the example of an operation is answered as it says:', () => {
       await sendExample(scene, id, preparations[id], { nulls: true });
     });
   }
+
+  test('no statement of all that reads a partial index from end to end for a few of its rows', async () => {
+    const { sql, background } = gateway.kernel;
+    let texts: string[] = [];
+    world.clock.leap(60 * 60_000);
+    // Of the tickers too, of which these are the last to look.
+    await until(async () => {
+      texts = await statementsOf([sql, background]);
+      return looks.every((look) => texts.some((text) => look.test(text)));
+    });
+    assert.ok(texts.length > 300, `${texts.length}`);
+    // Of tables without a row, so that plans are the same each time: statistics of a quiet night at their worst.
+    await using empty = await testDatabase();
+    const wide = await wideReads(empty, texts);
+    assert.deepEqual(
+      wide.filter(({ index, text }) => !(borne[index]?.[0].test(text) ?? false)),
+      [],
+    );
+  });
 });
 
 describe('the examples', () => {

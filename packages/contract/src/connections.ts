@@ -14,12 +14,17 @@ export const connection = z
     trust: z
       .enum(clientTrusts)
       .describe('Who says what it is: this product, its operator, a document at its own address, or nobody'),
-    host: z.string().optional().describe('Where its answers are sent'),
+    host: z.string().optional().describe('Host of its document; of another app the host that its answers are sent to'),
     scopes: z.array(z.string()),
     resources: z.array(z.string()).describe('What its tokens are for'),
     key_ids: z.array(uuid).describe('API keys that it was given and that can be used'),
     created_at: dateTime,
     last_used_at: dateTime.optional(),
+    ends_at: dateTime
+      .optional()
+      .describe(
+        'When it is signed out unless it is used; its keys have an end of their own. Absent: it is not signed in',
+      ),
   })
   .meta({ id: 'Connection' });
 

@@ -154,8 +154,12 @@ export const transcriptReading = {
     summary: 'Utterances of a span of time, with their words (additive)',
     auth: 'key',
     params: byId,
-    query: z.object({ from_ms: queryMs.default(0), to_ms: queryMs.optional().describe('Default: ten minutes later') }),
-    answers: json(z.object({ utterances: z.array(utterance) })),
+    query: z.object({
+      from_ms: queryMs.default(0),
+      to_ms: queryMs.optional().describe('Default: ten minutes later'),
+      cursor: text(200).min(1).optional().describe('With the same span; a page has 20,000 words, or 4 MiB'),
+    }),
+    answers: json(z.object({ utterances: z.array(utterance), ...nextCursor })),
     errors: ['not_found'],
   }),
   export: route({

@@ -47,7 +47,10 @@ export const utterance = z
     edited_at: dateTime.nullable(),
     confidence: z.number().nullable(),
     language: z.string().nullable(),
-    words: z.array(word).optional().describe('Absent with `words=none`, and where a person wrote the text'),
+    words: z
+      .array(word)
+      .optional()
+      .describe('Absent with `words=none`, in answers of writes to a transcript, and where a person wrote the text'),
   })
   .meta({ id: 'Utterance' });
 

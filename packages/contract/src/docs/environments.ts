@@ -135,7 +135,7 @@ export const environmentsDocs = {
   addMember: {
     description:
       'Somebody who has an account here, by its e-mail address; 404 for anybody else. 409 `vm_per_dev_single_member`: in ' +
-      'such a project everybody has a machine alone.',
+      'such a project everybody has a machine alone. 429 `rate_limit_exceeded`: an account adds, or tries to add, 20 a minute.',
     example: {
       params: byId,
       body: { email: samples.memberEmail, role: 'developer' },

@@ -59,7 +59,8 @@ export const meDocs = {
   update: {
     description:
       'Only the fields that are sent change; null sets `name`, `locale` or `tz` back. `email` needs a proof of who one is ' +
-      'within 10 minutes (403 `reauth_required`) and counts as unproved; one that another account has is 409 `email_taken`.',
+      'within 10 minutes (403 `reauth_required`) and counts as unproved; one that another account has is 409 `email_taken`, ' +
+      'and of 20 that were sent in a minute the next is 429 `rate_limit_exceeded`.',
     example: {
       body: { name: 'Ana', locale: 'ro' },
       response: { ...signedIn, account: { ...ana.account, locale: 'ro' } },

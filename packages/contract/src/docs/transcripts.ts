@@ -151,7 +151,7 @@ export const transcriptsDocs = {
     example: {
       params: byId,
       body: { title: 'Standup', tags: ['team'] },
-      response: { transcript: { ...exampleTranscript, utterances: [withWords] } },
+      response: { transcript: exampleTranscript },
     },
   },
   remove: {
@@ -182,7 +182,6 @@ export const transcriptsDocs = {
       response: {
         transcript: {
           ...exampleTranscript,
-          utterances: [withWords],
           status: 'queued',
           processing: exampleQueued.processing,
         },
@@ -197,7 +196,6 @@ export const transcriptsDocs = {
       response: {
         transcript: {
           ...exampleTranscript,
-          utterances: [withWords],
           status: 'analyzing',
           processing: { ...exampleStep, step: 'insights' },
         },

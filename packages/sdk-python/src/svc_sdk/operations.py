@@ -987,9 +987,13 @@ class Transcripts(Feature):
         """Ask a question across recordings."""
         return self._transport.json("POST", "/v1/transcripts/ask", body=body, idempotent=True, options=options)
 
-    def words(self, id: str, *, from_ms: Optional[str] = None, to_ms: Optional[str] = None, options: Optional[CallOptions] = None) -> types.TranscriptsWordsAnswer:
+    def words(self, id: str, *, from_ms: Optional[str] = None, to_ms: Optional[str] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.TranscriptsWordsAnswer:
         """Utterances of a span of time, with their words (additive)."""
-        return self._transport.json("GET", f"/v1/transcripts/{quote(id, safe='')}/words", query={"from_ms": from_ms, "to_ms": to_ms}, options=options)
+        return self._transport.json("GET", f"/v1/transcripts/{quote(id, safe='')}/words", query={"from_ms": from_ms, "to_ms": to_ms, "cursor": cursor}, options=options)
+
+    def words_all(self, id: str, *, from_ms: Optional[str] = None, to_ms: Optional[str] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Utterance]:
+        """Utterances of a span of time, with their words (additive). Every item, page after page."""
+        return self._transport.pages("GET", f"/v1/transcripts/{quote(id, safe='')}/words", query={"from_ms": from_ms, "to_ms": to_ms, "cursor": cursor}, items="utterances", options=options)
 
     def export(self, id: str, *, format: Optional[Literal["md", "txt", "srt", "vtt", "json", "pdf", "docx"]] = None, options: Optional[CallOptions] = None) -> bytes:
         """The transcript as a file."""

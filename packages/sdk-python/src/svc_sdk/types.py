@@ -58,7 +58,7 @@ CommandInputsItem = TypedDict("CommandInputsItem", {"path": "str", "url": "str"}
 
 ConnectedKey = TypedDict("ConnectedKey", {"id": "str", "name": "str", "prefix": "str", "last_four": "str", "status": "Literal[\"active\", \"paused\", \"revoked\"]", "scopes": "List[str]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "models": "NotRequired[List[str]]", "spend_cap_micro_usd": "NotRequired[int]", "expires_at": "NotRequired[str]", "last_used_at": "NotRequired[str]", "created_at": "str", "parent_id": "Union[str, None]", "connection_id": "NotRequired[str]", "key": "str"})
 
-Connection = TypedDict("Connection", {"id": "str", "client_id": "str", "name": "str", "trust": "Literal[\"first-party\", \"registered\", \"document\", \"unknown\"]", "host": "NotRequired[str]", "scopes": "List[str]", "resources": "List[str]", "key_ids": "List[str]", "created_at": "str", "last_used_at": "NotRequired[str]"})
+Connection = TypedDict("Connection", {"id": "str", "client_id": "str", "name": "str", "trust": "Literal[\"first-party\", \"registered\", \"document\", \"unknown\"]", "host": "NotRequired[str]", "scopes": "List[str]", "resources": "List[str]", "key_ids": "List[str]", "created_at": "str", "last_used_at": "NotRequired[str]", "ends_at": "NotRequired[str]"})
 
 CreatedBadge = TypedDict("CreatedBadge", {"svg_url": "str", "json_url": "str", "created_at": "str"})
 
@@ -242,9 +242,11 @@ PublicTranscriptActionsItem = TypedDict("PublicTranscriptActionsItem", {"text": 
 
 Readiness = TypedDict("Readiness", {"ok": "bool", "checks": "ReadinessChecks", "s1": "ReadinessS1"})
 
-ReadinessChecks = TypedDict("ReadinessChecks", {"db": "ReadinessChecksDb", "schema": "ReadinessChecksDb", "registry": "ReadinessChecksDb"})
+ReadinessChecks = TypedDict("ReadinessChecks", {"db": "ReadinessChecksDb", "schema": "ReadinessChecksDb", "registry": "ReadinessChecksDb", "worker": "NotRequired[ReadinessChecksWorker]"})
 
 ReadinessChecksDb = TypedDict("ReadinessChecksDb", {"ok": "bool", "error": "NotRequired[str]"})
+
+ReadinessChecksWorker = TypedDict("ReadinessChecksWorker", {"ok": "bool", "error": "NotRequired[str]"})
 
 ReadinessS1 = TypedDict("ReadinessS1", {"mode": "str", "ok": "bool", "ms": "int", "error": "NotRequired[str]"})
 
@@ -328,7 +330,7 @@ SystemUrls = TypedDict("SystemUrls", {"base": "str", "hub": "str", "auth": "str"
 
 SystemChecksItem = TypedDict("SystemChecksItem", {"name": "str", "ok": "bool", "detail": "str", "fix": "NotRequired[str]"})
 
-SystemGatewaysItem = TypedDict("SystemGatewaysItem", {"id": "str", "answers_this": "bool"})
+SystemGatewaysItem = TypedDict("SystemGatewaysItem", {"id": "str", "answers_this": "bool", "part": "NotRequired[Literal[\"all\", \"gateway\", \"worker\", \"relay\"]]"})
 
 SystemSandboxNodesItem = TypedDict("SystemSandboxNodesItem", {"id": "str", "slots": "int", "used": "int", "backends": "List[str]", "images": "List[SystemSandboxNodesItemImagesItem]"})
 
@@ -744,7 +746,7 @@ TranscriptsAskAnswer = TypedDict("TranscriptsAskAnswer", {"answer": "str", "cita
 
 TranscriptsAskAnswerCitationsItem = TypedDict("TranscriptsAskAnswerCitationsItem", {"n": "int", "transcript_id": "str", "title": "str", "seq": "int", "speaker": "str", "speaker_name": "Union[str, None]", "start_ms": "int", "end_ms": "int", "quote": "str"})
 
-TranscriptsWordsAnswer = TypedDict("TranscriptsWordsAnswer", {"utterances": "List[Utterance]"})
+TranscriptsWordsAnswer = TypedDict("TranscriptsWordsAnswer", {"utterances": "List[Utterance]", "next_cursor": "NotRequired[str]"})
 
 TranscriptsGetAnswer = TypedDict("TranscriptsGetAnswer", {"transcript": "Transcript"})
 
