@@ -46,13 +46,25 @@ const stable = (text: string): string => text.replaceAll(/"(?:last_(?:used|seen)
 
 describe('a backup of a platform that runs', { concurrency: false }, () => {
   const folder = temporaryFolder();
-  const file = join(folder.path, 'household.tar.zst');
+  const place = join(folder.path, 'backups');
+  const file = join(place, 'household.tar.zst');
+  const settings = { ...noSandboxes, ...secret, SVC_BACKUP_DIR: place, SVC_BACKUP_KEEP: '2' };
+  // Of another platform: not this one's business.
+  const foreign = `svc-other-${'0'.repeat(12)}-2020-01-01T000000Z.tar.zst`;
+  /** Those that the platform made by itself. */
+  const backups = () => readdirSync(place).filter((each) => /T\d{6}Z\.tar\.zst$/.test(each) && each !== foreign);
   let platform: Platform;
   let ping = '';
+  let lent: Record<string, unknown>;
   const listed = new Map<string, string>();
+  /** What was restored from the file, once the key that was lent had been revoked. */
+  let restored: Platform | undefined;
 
   before(async () => {
-    platform = await startPlatform(join(folder.path, 'before'), await freePort());
+    mkdirSync(place, { mode: 0o777 });
+    chmodSync(place, 0o777);
+    writeFileSync(join(place, foreign), 'of another');
+    platform = await startPlatform(join(folder.path, 'before'), await freePort(), settings);
     const monitor = await ask(platform, '/v1/heartbeats', { name: 'nightly', period_s: 3_600, grace_s: 600 });
     ping = new URL(monitor['ping_url'] as unknown as string).pathname;
     await ask(platform, '/v1/schedules', {
@@ -64,8 +76,12 @@ describe('a backup of a platform that runs', { concurrency: false }, () => {
     });
     await ask(platform, '/v1/prompts', { prompt: 'look at the roof' });
     for (const path of lists) listed.set(path, stable(JSON.stringify(await ask(platform, path))));
+    lent = await ask(platform, '/v1/keys', { name: 'lent', scopes: ['*'] });
+    // One that is under way would refuse the next.
+    await until(() => backups().length === 1);
   });
   after(async () => {
+    await restored?.end();
     await platform.end();
     await folder.remove();
   });
@@ -74,7 +90,8 @@ describe('a backup of a platform that runs', { concurrency: false }, () => {
     let asked = 0;
     let over = false;
     const asking = (async () => {
-      for (; !over; asked += 1) await ask(platform, '/v1/devices');
+      // Without a pause they would be most of what this costs.
+      for (; !over; asked += 1, await delay(20)) await ask(platform, '/v1/devices');
     })();
     const made = await run(['backup', 'create', file, '--json', '--data-dir', platform.dataDir], secret);
     over = true;
@@ -88,22 +105,49 @@ describe('a backup of a platform that runs', { concurrency: false }, () => {
     assert.deepEqual(JSON.parse(verified.stdout), told);
   });
 
-  test('is restored into an empty data dir with every key, schedule, monitor address, prompt', async () => {
+  test('is made by the platform itself, with those of before dropped, and keys that were revoked since are revoked again', {
+    timeout: 900_000,
+  }, async () => {
+    const { key, id } = lent;
+    const metrics = await fetch(platform.url.replace(/\d+$/, (port) => String(Number(port) + 2)) + '/metrics');
+    assert.match(await metrics.text(), /svc_backup_age_seconds \d+/);
+    await fetch(`${platform.url}/v1/keys/${String(id)}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${platform.key}` },
+    });
+    await platform.end();
+    // As if it had been off for years: the next start makes one, and the oldest go.
+    const [newest = ''] = backups();
+    for (const year of ['2021', '2022', '2023'])
+      cpSync(join(place, newest), join(place, newest.replace(/-\d{4}-/, `-${year}-`)));
+    rmSync(join(place, newest));
+    // Its first look writes down what was revoked.
+    const { key: owner } = platform;
+    platform = { ...(await startPlatform(platform.dataDir, platform.port, settings)), key: owner };
+    await until(() => readdirSync(place).some((each) => each.endsWith('-revoked.json')));
+    await until(() => readFileSync(revokedIn(place), 'utf8').includes(String(id)));
+    await until(() => backups().length === 2 && backups().some((each) => !/-202[1-3]-/.test(each)));
+    assert.ok(backups().some((each) => each.includes('-2023-')) && existsSync(join(place, foreign)));
     const dataDir = join(folder.path, 'after');
-    const restored = await run(['restore', file, '--json', '--data-dir', dataDir], secret);
-    assert.equal(restored.code, 0, restored.stderr);
+    const done = await run(['restore', file, '--json', '--data-dir', dataDir], secret);
+    assert.equal(done.code, 0, done.stderr);
+    assert.match(JSON.stringify(JSON.parse(done.stdout).keys.revoked_again), /lent/);
     assert.ok(lstatSync(join(dataDir, 'postgres')).isDirectory(), 'the cluster is no link to a place elsewhere');
-    const again = await startPlatform(dataDir, await freePort());
-    try {
-      const told = { url: again.url, key: platform.key };
-      for (const [path, text] of listed) {
-        const found = stable(JSON.stringify(await ask(told, path))).replaceAll(again.url, platform.url);
-        assert.equal(found, text, path);
-      }
-      assert.equal((await fetch(again.url + ping, { method: 'POST' })).status, 200);
-    } finally {
-      await again.end();
+    restored = await startPlatform(dataDir, await freePort());
+    const refused = await fetch(`${restored.url}/v1/devices`, { headers: { authorization: `Bearer ${String(key)}` } });
+    assert.equal(refused.status, 401);
+  });
+
+  test('is restored into an empty data dir with every key, schedule, monitor address, prompt', async () => {
+    const { url } = restored ?? assert.fail('the test before restored it');
+    for (const [path, text] of listed) {
+      const answer = await ask({ url, key: platform.key }, path);
+      // The one that is revoked again: the test before.
+      const keys = answer['keys'] as unknown as { name: string }[] | undefined;
+      const before = { ...answer, ...(keys && { keys: keys.filter(({ name }) => name !== 'lent') }) };
+      assert.equal(stable(JSON.stringify(before)).replaceAll(url, platform.url), text, path);
     }
+    assert.equal((await fetch(url + ping, { method: 'POST' })).status, 200);
   });
 
   test('is refused, and nothing is written, where the dir is in use, the passphrase another, the file damaged', async () => {
@@ -149,53 +193,6 @@ describe('a backup of a platform that runs', { concurrency: false }, () => {
     assert.deepEqual(existsSync(dataDir) ? readdirSync(dataDir) : [], []);
     const restored = await run(['restore', plain, '--json', '--data-dir', dataDir, '--master-key-file', key]);
     assert.equal(restored.code, 0, restored.stderr);
-  });
-
-  test('is made by the platform itself, with those of before dropped, and keys that were revoked since are revoked again', {
-    timeout: 900_000,
-  }, async () => {
-    await using own = temporaryFolder();
-    const place = join(own.path, 'backups');
-    mkdirSync(place, { mode: 0o777 });
-    chmodSync(place, 0o777);
-    // Of another platform: not this one's business.
-    const foreign = `svc-other-${'0'.repeat(12)}-2020-01-01T000000Z.tar.zst`;
-    writeFileSync(join(place, foreign), 'of another');
-    const settings = { ...noSandboxes, ...secret, SVC_BACKUP_DIR: place, SVC_BACKUP_KEEP: '2' };
-    const backups = () => readdirSync(place).filter((each) => /T\d{6}Z\.tar\.zst$/.test(each) && each !== foreign);
-    const first = await startPlatform(join(own.path, 'data'), await freePort(), settings);
-    const { key, id } = await ask(first, '/v1/keys', { name: 'lent', scopes: ['*'] });
-    await until(() => backups().length === 1);
-    const metrics = await fetch(first.url.replace(/\d+$/, (port) => String(Number(port) + 2)) + '/metrics');
-    assert.match(await metrics.text(), /svc_backup_age_seconds \d+/);
-    // The key is in this one for sure.
-    const backup = join(place, 'later.tar.zst');
-    assert.equal((await run(['backup', 'create', backup, '--data-dir', first.dataDir], secret)).code, 0);
-    await fetch(`${first.url}/v1/keys/${String(id)}`, {
-      method: 'DELETE',
-      headers: { authorization: `Bearer ${first.key}` },
-    });
-    await first.end();
-    // As if it had been off for years: the next start makes one, and the oldest go.
-    const [newest = ''] = backups();
-    for (const year of ['2021', '2022', '2023'])
-      cpSync(join(place, newest), join(place, newest.replace(/-\d{4}-/, `-${year}-`)));
-    rmSync(join(place, newest));
-    // Its first look writes down what was revoked.
-    const second = await startPlatform(first.dataDir, first.port, settings);
-    await until(() => readdirSync(place).some((each) => each.endsWith('-revoked.json')));
-    await until(() => readFileSync(revokedIn(place), 'utf8').includes(String(id)));
-    await until(() => backups().length === 2 && backups().some((each) => !/-202[1-3]-/.test(each)));
-    assert.ok(backups().some((each) => each.includes('-2023-')) && existsSync(join(place, foreign)));
-    await second.end();
-    const dataDir = join(own.path, 'restored');
-    const restored = await run(['restore', backup, '--json', '--data-dir', dataDir], secret);
-    assert.equal(restored.code, 0, restored.stderr);
-    assert.match(JSON.stringify(JSON.parse(restored.stdout).keys.revoked_again), /lent/);
-    const again = await startPlatform(dataDir, await freePort());
-    const refused = await fetch(`${again.url}/v1/devices`, { headers: { authorization: `Bearer ${String(key)}` } });
-    assert.equal(refused.status, 401);
-    await again.end();
   });
 
   test('goes into no folder that is not there: its disk may not be mounted', async () => {

@@ -30,7 +30,12 @@ export async function openEars(): Promise<Ears> {
     return words;
   };
   const server = await SpeechServer.listen(async (response, got) => {
-    const words = hear(got.audio as Buffer);
+    // Whether it can be reached at all, as each platform asks of its providers.
+    if (!got.audio) {
+      response.writeHead(404).end();
+      return;
+    }
+    const words = hear(got.audio);
     const window = words[0]?.text ?? '';
     ears.asked.push(window);
     await ears.gate(window);

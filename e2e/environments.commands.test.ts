@@ -6,10 +6,12 @@ import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { startCommand, temporaryDirectory } from '../apps/host/src/testing.ts';
 import { until } from '../apps/server/src/testing.ts';
-import { echoServer, freePort, setUpUsable } from './environments.testing.ts';
+import { echoServer, freePort, sharedMachine } from './environments.testing.ts';
+
+const { usable } = sharedMachine();
 
 /** Forwards a port; answers where. */
-async function forwarded(s: Awaited<ReturnType<typeof setUpUsable>>, port: number, ...words: string[]) {
+async function forwarded(s: Awaited<ReturnType<typeof usable>>, port: number, ...words: string[]) {
   const command = s.env('forward', s.slug, String(port), ...words);
   await command.says(/127\.0\.0\.1:\d+ leads to/);
   return { command, port: Number(/127\.0\.0\.1:(\d+)/.exec(command.stdout())?.[1]) };
@@ -36,7 +38,7 @@ async function echoed(port: number, bytes: Buffer): Promise<string> {
 }
 
 test('list shows every environment with its machine and the role in it', async (context) => {
-  const s = await setUpUsable(context);
+  const s = await usable(context);
   const listed = s.env('list');
   assert.equal(await listed.ended, 0, listed.stderr());
   assert.match(listed.stdout(), new RegExp(`${s.slug} +.+ +running +usable +owner +byo +${s.id}`));
@@ -56,13 +58,13 @@ const closed = (port: number): Promise<void> =>
         .once('close', () => resolve()),
   );
 
-async function outputOf(command: ReturnType<Awaited<ReturnType<typeof setUpUsable>>['env']>): Promise<string> {
+async function outputOf(command: ReturnType<Awaited<ReturnType<typeof usable>>['env']>): Promise<string> {
   assert.equal(await command.ended, 0, command.stderr());
   return command.stdout();
 }
 
 test('forward carries bytes equal both ways, and 200 connections at once although the relay admits 64', async (context) => {
-  const s = await setUpUsable(context);
+  const s = await usable(context);
   const { port, command } = await forwarded(s, await echoServer(context));
   const bytes = randomBytes(32 * 1024 * 1024);
   assert.equal(await echoed(port, bytes), hashOf(bytes));
@@ -73,7 +75,7 @@ test('forward carries bytes equal both ways, and 200 connections at once althoug
 });
 
 test('a local client that reads nothing holds back the machine, and no other connection', async (context) => {
-  const s = await setUpUsable(context);
+  const s = await usable(context);
   const piece = randomBytes(1024 * 1024);
   const pieces = 256;
   const hash = createHash('sha256');
@@ -104,9 +106,9 @@ test('a local client that reads nothing holds back the machine, and no other con
 });
 
 test('a connection that is opened while the daemon is away waits for it', async (context) => {
-  const s = await setUpUsable(context);
+  const s = await usable(context);
   const { port, command } = await forwarded(s, await echoServer(context));
-  s.daemon.process.kill('SIGKILL');
+  s.daemon().process.kill('SIGKILL');
   await until(async () => !(await s.status()).online);
   const bytes = randomBytes(10_000);
   const waiting = echoed(port, bytes);
@@ -116,7 +118,7 @@ test('a connection that is opened while the daemon is away waits for it', async 
 });
 
 test('a connection that breaks on the way is reset, and a new one waits for the relay', async (context) => {
-  const s = await setUpUsable(context);
+  const s = await usable(context);
   const { port, command } = await forwarded(s, await echoServer(context));
   const open = connect(port, '127.0.0.1');
   const broken = new Promise((resolve) => void open.once('error', resolve));
@@ -132,7 +134,7 @@ test('a connection that breaks on the way is reset, and a new one waits for the 
 });
 
 test('forward ends with a sentence when the caller may not reach the port, or there is no such environment', async (context) => {
-  const s = await setUpUsable(context, {});
+  const s = await usable(context, {});
   const { port, command } = await forwarded(s, await echoServer(context));
   await closed(port);
   assert.equal(await command.ended, 1);
@@ -143,7 +145,7 @@ test('forward ends with a sentence when the caller may not reach the port, or th
 });
 
 test('a port on which nothing listens ends the connection, and forwarding goes on', async (context) => {
-  const s = await setUpUsable(context);
+  const s = await usable(context);
   // Machine and client are one here: without it the local port would be the machine's.
   const { port, command } = await forwarded(s, 1, '--local-port', String(await freePort()));
   await closed(port);
@@ -155,7 +157,7 @@ test('a port on which nothing listens ends the connection, and forwarding goes o
 });
 
 test('a client that has asked and ended its half still gets the whole answer', async (context) => {
-  const s = await setUpUsable(context);
+  const s = await usable(context);
   const answer = randomBytes(3_000_000);
   const server = createServer((socket) => {
     socket.on('error', () => {}).once('data', () => socket.end(answer));
@@ -169,7 +171,7 @@ test('a client that has asked and ended its half still gets the whole answer', a
 });
 
 test('with --stdio standard output holds the bytes of the machine and nothing else, until either side ends', async (context) => {
-  const s = await setUpUsable(context);
+  const s = await usable(context);
   const greeting = createServer((socket) => void socket.on('error', () => {}).end('hello')).listen(0, '127.0.0.1');
   context.after(() => greeting.close());
   await once(greeting, 'listening');

@@ -6,7 +6,7 @@ import { scriptOf, writeProviders } from '../apps/server/src/features/clouds/clo
 import { FakeEc2, FakeHetzner } from '../apps/server/src/features/clouds/clouds.testing.ts';
 import { TestDaemon } from '../apps/server/src/features/relay/relay.testing.ts';
 import { http, until } from '../apps/server/src/testing.ts';
-import { randomOf } from '../apps/server/src/testing.random.ts';
+import { randomOf, suiteSeed } from '../apps/server/src/testing.random.ts';
 import {
   freePort,
   killAll,
@@ -20,7 +20,7 @@ import {
 
 /** `SVC_TEST_KILLS=40` for as many as were shown. */
 const kills = Number(process.env['SVC_TEST_KILLS'] ?? 2);
-const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
+const seed = suiteSeed;
 const count = 5;
 /** What callers do, and how often of ten. */
 const wishes = ['start', 'start', 'start', 'stop', 'stop', 'stop', 'archive', 'start', 'destroy', 'stop'] as const;

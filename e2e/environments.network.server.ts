@@ -5,9 +5,10 @@ import { pipeline } from 'node:stream/promises';
 import { WebSocketServer } from 'ws';
 
 /**
- * A server of a machine, as a program of its own: `/` says hello, `/bytes/<MiB>` sends so many, `/hash` answers the hash of what
- * is sent to it, `/endless` never ends, and a WebSocket hears what it says. It listens on the loopback, and at the socket that
- * its argument names, where `/written` tells how many bytes `/endless` has handed to the system.
+ * A server of a machine, as a program of its own: `/` says hello, `/bytes/<MiB>` sends so many, `/few` 64 KiB, `/hash`
+ * answers the hash of what is sent to it, `/endless` never ends, and a WebSocket hears what it says. It listens on the
+ * loopback, and at the socket that its argument names, where `/written` tells how many bytes `/endless` has handed to
+ * the system.
  */
 export const piece = 1024 * 1024;
 
@@ -17,6 +18,9 @@ export function* bytesOf(pieces: number): Generator<Buffer> {
   const zeros = Buffer.alloc(piece);
   for (let at = 0; at < pieces; at += 1) yield cipher.update(zeros);
 }
+
+/** The first of them. */
+export const few = (bytesOf(1).next().value as Buffer).subarray(0, 64 * 1024);
 
 let written = 0;
 
@@ -28,6 +32,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     for await (const chunk of request as AsyncIterable<Buffer>) hash.update(chunk);
     return void response.end(hash.digest('hex'));
   }
+  if (what === 'few') return void response.end(few);
   const pieces = what === 'endless' ? Number.POSITIVE_INFINITY : what === 'bytes' ? Number(count) : 0;
   if (pieces === 0) return void response.end('hello');
   const counted = function* (): Generator<Buffer> {

@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { temporaryDirectory, until } from '../apps/host/src/testing.ts';
-import { freePort, setUpUsable } from './environments.testing.ts';
+import { freePort, sharedMachine } from './environments.testing.ts';
+
+const { usable } = sharedMachine();
 
 const run = promisify(execFile);
 const sshServer = '/usr/sbin/sshd';
@@ -48,7 +50,7 @@ async function startSshServer(context: TestContext, directory: string): Promise<
 
 test('ssh reaches a machine by what ssh-config prints', async (context) => {
   if (process.getuid?.() !== 0 || !isThere(sshServer)) return context.skip('needs root and a ssh server');
-  const s = await setUpUsable(context);
+  const s = await usable(context);
   const directory = await temporaryDirectory(context);
   const odd = join(directory, "it's 100% a directory");
   await mkdir(odd);
@@ -60,8 +62,10 @@ test('ssh reaches a machine by what ssh-config prints', async (context) => {
   assert.ok(!(printed.stdout() + printed.stderr()).includes(s.account.key));
   const config = join(directory, 'config');
   await writeFile(config, printed.stdout());
-  const read = execFileSync('ssh', ['-G', '-F', config, s.slug]).toString();
+  const read = execFileSync('ssh', ['-G', '-F', config, `svc-${s.slug}`]).toString();
   assert.match(read, new RegExp(`^hostkeyalias svc-${s.id}$`, 'm'));
+  const plain = execFileSync('ssh', ['-G', '-F', config, s.slug]).toString();
+  assert.doesNotMatch(plain, /^(hostkeyalias|proxycommand) /m);
   const known = ['-o', `UserKnownHostsFile=${join(directory, 'known')}`, '-o', 'GlobalKnownHostsFile=/dev/null'];
   const modes = ['-o', 'StrictHostKeyChecking=accept-new', '-o', 'BatchMode=yes'];
   const common = ['-F', config, '-i', join(directory, 'client'), ...known, ...modes];
@@ -70,14 +74,14 @@ test('ssh reaches a machine by what ssh-config prints', async (context) => {
   assert.equal(asked.stdout, 'there-42\n');
   const bytes = Buffer.alloc(8 * 1024 * 1024, 'ab');
 
-  const child = spawn('ssh', [...common, s.slug, 'sha256sum'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn('ssh', [...common, `svc-${s.slug}`, 'sha256sum'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.end(bytes);
   const [sum] = (await once(child.stdout, 'data')) as [Buffer];
   assert.equal(sum.toString(), execFileSync('sha256sum', { input: bytes }).toString());
 });
 
 test('open prints an address that a browser can open once, and a table of ports', async (context) => {
-  const s = await setUpUsable(context, {});
+  const s = await usable(context, {});
   const page = createServer((_request, response) => void response.end('hello')).listen(0, '127.0.0.1');
   context.after(() => page.close());
   await once(page, 'listening');

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../apps/host/src/testing.ts';
-import { setUpUsable } from './environments.testing.ts';
+import { sharedMachine } from './environments.testing.ts';
+
+const { usable } = sharedMachine();
 
 test('a pipe is typed into the terminal, and its end ends the shell', async (context) => {
-  const s = await setUpUsable(context);
+  const s = await usable(context);
   const first = s.env('terminal', s.slug);
   first.process.stdin?.end('stty size; echo sum-$((40+2)); exit 7\n');
   assert.equal(await first.ended, 7, first.stderr());
@@ -19,7 +19,7 @@ test('a pipe is typed into the terminal, and its end ends the shell', async (con
 });
 
 test('on a terminal every key goes to the machine, its size follows, and afterwards the terminal is as it was', async (context) => {
-  const s = await setUpUsable(context);
+  const s = await usable(context);
   const here = s.onTerminal(`tty; stty cols 100 rows 40; ${s.envLine('terminal', s.slug)}; echo code-$?; stty -a`);
   const there = (text: string) => here.shows(text);
   await there('/dev/pts/');
@@ -43,7 +43,7 @@ test('on a terminal every key goes to the machine, its size follows, and afterwa
 });
 
 test('Enter ~ . leaves a terminal with 125, and it is as it was', async (context) => {
-  const s = await setUpUsable(context);
+  const s = await usable(context);
   const here = s.onTerminal(`${s.envLine('terminal', s.slug)}; echo code-$?; stty -a`);
   await until(() => /[#$] $/.test(here.screen()), 'a prompt');
   here.type('sleep 1000\r');
@@ -53,14 +53,14 @@ test('Enter ~ . leaves a terminal with 125, and it is as it was', async (context
 });
 
 test('a terminal whose connection is lost ends with a sentence and 125, one that is refused says why', async (context) => {
-  const s = await setUpUsable(context);
+  const s = await usable(context);
   const open = s.env('terminal', s.slug);
   open.process.stdin?.write('echo sum-$((40+2))\n');
   await open.says(/sum-42/);
   s.line.lead();
   assert.equal(await open.ended, 125);
   assert.match(open.stderr(), /^svc: .+: the connection was lost\n$/);
-  await writeFile(join(s.stateDir, 'host.json'), JSON.stringify({ terminal: 'refuse', roots: [s.root] }));
+  await s.allow({ terminal: 'refuse' });
   s.line.lead(s.gateway.url);
   await s.usable();
   const refused = s.env('terminal', s.slug);

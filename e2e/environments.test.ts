@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -11,7 +11,9 @@ import { processStart } from '@svc/process-lock';
 import { createWebSocketStream, type WebSocket } from 'ws';
 import { startCommand } from '../apps/host/src/testing.ts';
 import { clientOf, until } from '../apps/server/src/testing.ts';
-import { echoServer, setUp } from './environments.testing.ts';
+import { echoServer, sharedMachine } from './environments.testing.ts';
+
+const { usable, enrol } = sharedMachine();
 
 /** A terminal with what it has written. */
 function terminalOf(socket: WebSocket) {
@@ -32,10 +34,8 @@ function terminalOf(socket: WebSocket) {
 }
 
 test('a machine that is enrolled by one command runs, and tells its listeners, its git state and its locks', async (context) => {
-  const s = await setUp(context);
+  const s = await usable(context, {});
   assert.equal((await stat(join(s.stateDir, 'environments.json'))).mode & 0o777, 0o600);
-  s.start();
-  await s.usable();
   assert.equal((await s.call('GET')).body.environment.state, 'running');
   const page = createServer((_request, response) => void response.end('hello')).listen(0, '127.0.0.1');
   context.after(() => page.close());
@@ -76,9 +76,7 @@ test('a machine that is enrolled by one command runs, and tells its listeners, i
 });
 
 test('a terminal is a real one: sizes, Ctrl-C, UTF-8, 200,000 lines, its exit code, and no key inside', async (context) => {
-  const s = await setUp(context);
-  s.start();
-  await s.usable();
+  const s = await usable(context, {});
   const socket = await s.attach('kind=terminal&cols=100&rows=40');
   const terminal = terminalOf(socket);
   terminal.type('stty size; tty\n');
@@ -112,9 +110,7 @@ test('a terminal is a real one: sizes, Ctrl-C, UTF-8, 200,000 lines, its exit co
 });
 
 test('a terminal that is left takes its programs with it', async (context) => {
-  const s = await setUp(context);
-  s.start();
-  await s.usable();
+  const s = await usable(context, {});
   const socket = await s.attach('kind=terminal');
   const terminal = terminalOf(socket);
   terminal.type('sleep 98765 & echo pid-$!\n');
@@ -149,10 +145,8 @@ async function sent(socket: WebSocket, bytes: Buffer): Promise<string> {
 }
 
 test('ports: published ones alone unless the policy of the machine says otherwise, bytes equal, many at once', async (context) => {
-  const s = await setUp(context);
+  const s = await usable(context, {});
   const port = await echoServer(context);
-  s.start();
-  await s.usable();
   await assert.rejects(s.attach(`kind=port&port=${port}`), { status: 403, message: /is not published/ });
   await s.call('PUT', `/ports/${port}`, { visibility: 'owner' });
   const bytes = randomBytes(16 * 1024 * 1024);
@@ -164,21 +158,16 @@ test('ports: published ones alone unless the policy of the machine says otherwis
     Array.from({ length: 60 }, async () => sent(await s.attach(`kind=port&port=${port}`), small)),
   );
   assert.ok(all.every((one) => one === same));
-  await writeFile(
-    join(s.stateDir, 'host.json'),
-    JSON.stringify({ ports: 'refuse', terminal: 'refuse', roots: [s.root] }),
-  );
+  await s.allow({ ports: 'refuse', terminal: 'refuse' });
   await assert.rejects(s.attach(`kind=port&port=${port}`), { status: 403, message: /forwards no port/ });
   await assert.rejects(s.attach('kind=terminal'), { status: 403, message: /opens no terminals/ });
 });
 
 test('a daemon that is killed, cut off or frozen is offline, and comes back without a command', async (context) => {
-  const s = await setUp(context);
+  const s = await usable(context, {});
   const port = await echoServer(context);
   await s.call('PUT', `/ports/${port}`, { visibility: 'owner' });
-  const first = s.start();
-  await s.usable();
-  first.process.kill('SIGKILL');
+  s.daemon().process.kill('SIGKILL');
   await until(async () => !(await s.status()).online);
   await assert.rejects(s.attach(`kind=port&port=${port}`), { status: 409 });
   const second = s.start();
@@ -199,7 +188,7 @@ test('a daemon that is killed, cut off or frozen is offline, and comes back with
 test('a machine whose disk is full is not usable, though its daemon reports, and is again when there is room', {
   skip: process.getuid?.() !== 0 && 'needs root',
 }, async (context) => {
-  const s = await setUp(context);
+  const s = await enrol(context);
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=0700', 'tmpfs', s.stateDir]);
   // Before the hooks that remove its folder.
   await using _mounted = { [Symbol.asyncDispose]: async () => void execFileSync('umount', ['-l', s.stateDir]) };
@@ -210,9 +199,10 @@ test('a machine whose disk is full is not usable, though its daemon reports, and
   s.start();
   await s.usable();
   const ballast = join(s.stateDir, 'ballast');
-  await writeFile(ballast, Buffer.alloc(2 ** 20)).catch(() => {});
   // On a busy machine a report may come late, and it is away for a moment.
   await until(async () => {
+    // Again at each look: what the daemon had there a moment ago, and removed since, is room.
+    await appendFile(ballast, Buffer.alloc(2 ** 20)).catch(() => {});
     const { usable, online } = await s.status();
     return online && !usable;
   });
@@ -221,7 +211,7 @@ test('a machine whose disk is full is not usable, though its daemon reports, and
 });
 
 test('an environment that is put aside is forgotten by its machine, which serves again once it is enrolled again', async (context) => {
-  const s = await setUp(context);
+  const s = await enrol(context);
   const daemon = s.start();
   await s.usable();
   await s.call('POST', '/archive');

@@ -4,7 +4,9 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { openSocket } from '../apps/server/src/features/relay/relay.testing.ts';
 import { createAccount, until } from '../apps/server/src/testing.ts';
-import { setUpUsable } from './environments.testing.ts';
+import { sharedMachine } from './environments.testing.ts';
+
+const { usable } = sharedMachine();
 
 /** Whether the machine has such a Linux user, and where its home is. */
 function homeOf(name: string): string | undefined {
@@ -17,7 +19,7 @@ function homeOf(name: string): string | undefined {
 
 test('a member gets a Linux user, its terminal runs as that, owns its tty and has nothing of the daemon', async (context) => {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return context.skip('needs root on Linux');
-  const s = await setUpUsable(context, { users: true });
+  const s = await usable(context, { users: true });
   const made = new Set<string>();
   context.after(() => {
     for (const name of made) execFileSync('userdel', ['-rf', name], { stdio: 'ignore' });

@@ -6,9 +6,6 @@ import { createClient } from '@svc/sdk';
 import { until } from '../apps/server/src/testing.ts';
 import { freePort, killAll, type Platform, run, start, startPlatform, temporaryFolder } from './platform.ts';
 
-/** Each takes 2 s; `SVC_TEST_KILLS=200` for more. */
-const kills = Number(process.env['SVC_TEST_KILLS'] ?? 2);
-
 describe('two gateway processes on one database', () => {
   const folder = temporaryFolder();
   const dataDir = join(folder.path, 'data');
@@ -64,43 +61,5 @@ describe('two gateway processes on one database', () => {
       }
     }
     assert.equal(await daemon.end(), 0);
-  });
-});
-
-describe('kill -9 at random instants', () => {
-  const folder = temporaryFolder();
-  after(async () => {
-    killAll();
-    await folder.remove();
-  });
-
-  test(`a key whose creation was acknowledged is never lost, over ${kills} kills`, {
-    timeout: 60_000 + 30_000 * kills,
-  }, async () => {
-    const dataDir = join(folder.path, 'data');
-    const port = await freePort();
-    let platform = await startPlatform(dataDir, port);
-    const { key } = platform;
-    const acknowledged: string[] = [];
-    for (let round = 0; round < kills; round++) {
-      const client = createClient({ baseUrl: platform.url, apiKey: key });
-      let killer: NodeJS.Timeout | undefined;
-      for (;;) {
-        const created = await client.keys.create({ body: { name: `r${round}` } }).catch(() => undefined);
-        if (!created) break;
-        acknowledged.push(created.id);
-        killer ??= setTimeout(() => platform.process.kill('SIGKILL'), Math.random() * 300);
-      }
-      clearTimeout(killer);
-      platform = await startPlatform(dataDir, port);
-    }
-    const { keys } = await createClient({ baseUrl: platform.url, apiKey: key }).keys.list();
-    const kept = new Set(keys.map((entry) => entry.id));
-    assert.deepEqual(
-      acknowledged.filter((id) => !kept.has(id)),
-      [],
-    );
-    assert.ok(acknowledged.length >= kills);
-    await platform.end();
   });
 });

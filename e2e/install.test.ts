@@ -6,7 +6,17 @@ import { text as textOf } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { createHash } from 'node:crypto';
 import { http, until } from '../apps/server/src/testing.ts';
-import { killAll, type Platform, freePort, run, startPlatform, temporaryFolder } from './platform.ts';
+import {
+  freePort,
+  fromSource,
+  killAll,
+  makeRealClusters,
+  noSandboxes,
+  type Platform,
+  run,
+  startPlatform,
+  temporaryFolder,
+} from './platform.ts';
 
 const which = (name: string): string =>
   spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
@@ -61,11 +71,13 @@ class Machine {
   }
 }
 
+makeRealClusters();
+
 describe('the host daemon on a machine that has only Node.js', { skip }, () => {
   const folder = temporaryFolder();
   let p: Platform;
   before(async () => {
-    p = await startPlatform(join(folder.path, 'data'), await freePort());
+    p = await startPlatform(join(folder.path, 'data'), await freePort(), { ...noSandboxes, ...fromSource });
   });
   after(async () => {
     await p?.end();

@@ -5,10 +5,21 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { findRunning } from '../apps/server/src/postgres/embedded.ts';
 import { asked, schemaOf } from './looking.ts';
-import { freePort, killAll, noSandboxes, type Platform, run, startPlatform, temporaryFolder } from './platform.ts';
+import {
+  freePort,
+  killAll,
+  makeRealClusters,
+  noSandboxes,
+  type Platform,
+  run,
+  startPlatform,
+  temporaryFolder,
+} from './platform.ts';
 
 const name = '0369.metering.by_sandbox';
 const index = "select 1 as there from pg_indexes where indexname = 'spans_sandbox'";
+
+makeRealClusters();
 
 describe('svc migrate', () => {
   const folder = temporaryFolder();

@@ -8,6 +8,7 @@ import { createClient } from '@svc/sdk';
 import {
   freePort,
   killAll,
+  makeRealClusters,
   noSandboxes,
   type Platform,
   run,
@@ -18,6 +19,8 @@ import {
 } from './platform.ts';
 import { until } from '../apps/server/src/testing.ts';
 import { ownSandboxes } from './sandboxes.ts';
+
+makeRealClusters();
 
 describe('the platform as a person runs it', () => {
   const folder = temporaryFolder();

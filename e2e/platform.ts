@@ -1,9 +1,10 @@
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { testedProgram } from '../packages/programs/src/testing.ts';
 import { findRunning, stopPostgres } from '../apps/server/src/postgres/embedded.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -32,6 +33,15 @@ export function killAll(): void {
 /** The platform has no sandboxes: most tests need none, and a node of its own for each would be half of their time. */
 export const noSandboxes = { SVC_SANDBOXD_SOCKET: '/nowhere/sandboxd.sock' };
 
+/** The platform runs from its sources, as where no bundle of them can be made. */
+export const fromSource = { SVC_TEST_SOURCE: '1' };
+
+/** What a run that records which functions run gives to each program: `npm test -- --reach`. */
+export function ofReach(): Record<string, string> {
+  const { NODE_V8_COVERAGE: folder } = process.env;
+  return folder === undefined ? {} : { ...fromSource, NODE_V8_COVERAGE: folder };
+}
+
 /** Starts `./svc …args`, of this clone unless another is named, as who runs the tests. Only the given settings are in its environment. */
 export function start(
   args: readonly string[],
@@ -41,7 +51,7 @@ export function start(
 ): Running {
   const { PATH = '', HOME = '' } = process.env;
   // Statements take long on a busy machine, and that is not what the tests are about.
-  const env = { PATH, HOME, SVC_DATABASE_TIMEOUT_MS: '60000', ...environment };
+  const env = { PATH, HOME, ...ofReach(), SVC_DATABASE_TIMEOUT_MS: '60000', ...environment };
   const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], ...as });
   started.add(child);
   child.once('exit', () => started.delete(child));
@@ -88,7 +98,7 @@ export async function run(
 ): Promise<{ code: number; stdout: string; stderr: string }> {
   const { PATH = '', HOME = '' } = process.env;
   const { promise, resolve: done } = Promise.withResolvers<{ code: number; stdout: string; stderr: string }>();
-  const options = { env: { PATH, HOME, ...environment }, timeout: hangMs, ...as };
+  const options = { env: { PATH, HOME, ...ofReach(), ...environment }, timeout: hangMs, ...as };
   execFile(svc, args, options, (error, stdout, stderr) => {
     const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
     done({ code, stdout, stderr });
@@ -128,6 +138,19 @@ export interface Platform extends Running {
   key: string;
 }
 
+/** First starts of this process make and migrate their database themselves, for tests of just that. */
+export function makeRealClusters(): void {
+  delete process.env['SVC_TEST_CLUSTER'];
+}
+
+/** Lays a copy of a migrated cluster where a first start would make and migrate one: 2 s of processor time less. */
+export function layCluster(dataDir: string, environment: Record<string, string> = {}, as: { uid?: number } = {}): void {
+  const prepared = process.env['SVC_TEST_CLUSTER'];
+  if (!prepared || environment['SVC_DATABASE_URL'] !== undefined || as.uid !== undefined || existsSync(dataDir)) return;
+  mkdirSync(join(dataDir, '..'), { recursive: true });
+  spawnSync('cp', ['-a', prepared, dataDir]);
+}
+
 /** Starts the platform and waits until it is ready; a first start also answers the key it made. */
 export async function startPlatform(
   dataDir: string,
@@ -135,6 +158,7 @@ export async function startPlatform(
   environment: Record<string, string> = noSandboxes,
   as: { uid?: number; gid?: number } = {},
 ): Promise<Platform> {
+  layCluster(dataDir, environment, as);
   const running = start(['up', '--port', String(port), '--data-dir', dataDir], environment, svc, as);
   const [, url = ''] = await running.printed(/svc is ready at (\S+)/);
   const file = /^Your API key is in:\n {2}(.+)$/m.exec(running.output())?.[1];
@@ -142,7 +166,28 @@ export async function startPlatform(
   return { ...running, url, dataDir, port, key };
 }
 
-const sandboxd = join(import.meta.dirname, '../apps/sandboxd/src/main.ts');
+/** A data dir that a platform has used once, made at the first asking. */
+interface UsedDataDir extends AsyncDisposable {
+  /** Lays a copy of it there. */
+  lay(dataDir: string): Promise<void>;
+}
+
+/** Makes a data dir that a platform has used once and left in order: a copy is files alone, and no start. */
+export function usedDataDir(): UsedDataDir {
+  const folder = temporaryFolder();
+  const dataDir = join(folder.path, 'data');
+  let made: Promise<unknown> | undefined;
+  const make = async (): Promise<void> => void (await (await startPlatform(dataDir, await freePort())).end());
+  return {
+    async lay(to) {
+      await (made ??= make());
+      execFileSync('cp', ['-a', dataDir, to]);
+    },
+    [Symbol.asyncDispose]: folder.remove,
+  };
+}
+
+const sandboxd = testedProgram(join(import.meta.dirname, '../apps/sandboxd/src/main.ts'));
 
 /** A folder that is gone afterwards, with what of a platform that was killed still runs in it. */
 export function temporaryFolder(): { path: string; remove(): Promise<void> } & AsyncDisposable {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { createClient } from '@svc/sdk';
 import { until } from '../apps/server/src/testing.ts';
-import { freePort, killAll, noSandboxes, run, start, temporaryFolder } from './platform.ts';
-import { readFileSync } from 'node:fs';
+import { freePort, killAll, layCluster, noSandboxes, run, start, temporaryFolder } from './platform.ts';
+import { readFileSync, rmSync } from 'node:fs';
 
 const answers = (url: string): Promise<number> =>
   fetch(url).then(
@@ -18,6 +18,7 @@ describe('parts of the platform as processes of their own', () => {
   test('a gateway does nothing that is due by the clock; a worker does, serves no API, and has probes and metrics', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');
+    layCluster(dataDir);
     const [port, other] = [await freePort(), await freePort()];
     const settings = {
       ...noSandboxes,
@@ -86,6 +87,20 @@ describe('parts of the platform as processes of their own', () => {
     assert.doesNotMatch(gateway.output(), /did not acknowledge/);
     assert.equal(await relay.end(), 0);
     assert.equal(await worker.end(), 0);
+
+    // As on a machine with a disk of its own. A relay stores nothing.
+    const mark = join(dataDir, 'blobs/data/store.id');
+    rmSync(mark);
+    const refused = await run(['up', '--only', 'worker'], workerSettings);
+    assert.equal(refused.code, 1);
+    assert.match(
+      refused.stderr,
+      /^svc: .*not the store that this database knows; give every part the same store, .*\n$/m,
+    );
+    assert.equal((await run(['storage', 'accept'], { SVC_DATA_DIR: dataDir })).code, 0);
+    const accepted = start(['up', '--only', 'worker'], workerSettings);
+    await accepted.printed(/svc worker runs/);
+    assert.equal(await accepted.end(), 0);
     assert.equal(await gateway.end(), 0);
   });
 });

@@ -31,6 +31,7 @@ import {
   start,
   startPlatform,
   temporaryFolder,
+  usedDataDir,
 } from './platform.ts';
 import { ownSandboxes, withoutSandboxes } from './sandboxes.ts';
 
@@ -66,7 +67,11 @@ async function keysOf({ url, dataDir }: Platform): Promise<number> {
 }
 
 describe('a platform that is started as root', { skip: notRoot }, () => {
-  after(killAll);
+  const used = usedDataDir();
+  after(async () => {
+    killAll();
+    await used[Symbol.asyncDispose]();
+  });
 
   test('has a gateway and a worker that are not root', async () => {
     await using folder = temporaryFolder();
@@ -93,7 +98,7 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
     const platform = await startPlatform(dataDir, await freePort(), ownSandboxes);
     const pid = platform.process.pid as number;
     assertUnprivileged(pid);
-    const [helper = 0] = childrenOf(pid, 'root/helper.ts');
+    const [helper = 0] = childrenOf(pid, 'root.helper.mjs');
     await until(() => childrenOf(helper, 'sandboxd').length > 0);
     const [node = 0] = childrenOf(helper, 'sandboxd');
     for (const each of [helper, node]) assert.match(statusOf(each)['Uid'] ?? '', /^0\t/);
@@ -123,10 +128,10 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
   test('goes on with a data dir of a version that stayed root, key files included', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');
-    await (await startPlatform(dataDir, await freePort())).end();
+    await used.lay(dataDir);
     // As that version left it.
     const names = readdirSync(dataDir).filter((name) => !['postgres', 'run'].includes(name));
-    mkdirSync(join(dataDir, 'blobs'), { mode: 0o700 });
+    mkdirSync(join(dataDir, 'blobs'), { recursive: true, mode: 0o700 });
     writeFileSync(join(dataDir, 'blobs/one'), '1', { mode: 0o600 });
     execFileSync('chown', ['-R', 'root:root', dataDir, ...['blobs', ...names].map((name) => join(dataDir, name))]);
     execFileSync('chown', ['-R', 'svc:svc', join(dataDir, 'postgres'), join(dataDir, 'run')]);
@@ -202,7 +207,7 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
   test('believes no link that the platform’s user put in the place of its database', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');
-    await (await startPlatform(dataDir, await freePort())).end();
+    await used.lay(dataDir);
     const target = join(folder.path, 'of-root');
     mkdirSync(join(target, 'postgres'), { recursive: true, mode: 0o700 });
     chmodSync(target, 0o700);
@@ -220,7 +225,7 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
   test('has its database started by a command of root as its own user, who owns what that leaves', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');
-    await (await startPlatform(dataDir, await freePort())).end();
+    await used.lay(dataDir);
     rmSync(join(dataDir, 'postgres.log'));
     const { code, stderr } = await run(['accounts', 'list'], { ...noSandboxes, SVC_DATA_DIR: dataDir });
     assert.equal(code, 0, stderr);
@@ -231,7 +236,7 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
   test('does nothing that the platform’s user wrote for root to find, and never stays root for it', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');
-    await (await startPlatform(dataDir, await freePort())).end();
+    await used.lay(dataDir);
     const secret = join(folder.path, 'of-root');
     writeFileSync(secret, 'only root reads this\n', { mode: 0o600 });
     const { uid, gid } = lstatSync(join(dataDir, 'master.key'));
@@ -262,7 +267,7 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
   test('runs nothing that the platform’s user wrote into a providers file, and makes no such file root’s', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');
-    await (await startPlatform(dataDir, await freePort())).end();
+    await used.lay(dataDir);
     const [file, ran] = [join(dataDir, 'providers.json'), join(folder.path, 'ran')];
     const lane = { id: 'e', kind: 'openai', base_url: 'http://127.0.0.1:9/v1', models: ['m'], free: true };
     const lanes = [{ ...lane, token_command: ['/bin/sh', '-c', `id > ${ran}; echo t`], token_s: 60 }];
@@ -283,7 +288,7 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
   test('stays root on no data dir that another user wrote to, whatever that user makes fail', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');
-    await (await startPlatform(dataDir, await freePort())).end();
+    await used.lay(dataDir);
     // As a process that found its settings in order only the second time.
     const main = join(packageRoot, 'apps/server/src/main.ts');
     const env = { PATH: process.env['PATH'], ...noSandboxes, SVC_DATA_DIR: dataDir, SVC_PORT: '0' };
@@ -355,7 +360,8 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
   test('ends when the process that stays root does', async () => {
     await using folder = temporaryFolder();
     const platform = await startPlatform(join(folder.path, 'data'), await freePort());
-    const [helper = 0] = childrenOf(platform.process.pid as number, 'root/helper.ts');
+    const [helper = 0] = childrenOf(platform.process.pid as number, 'root.helper.mjs');
+    assert.ok(helper > 0, 'a signal to 0 would be for the tests themselves');
     process.kill(helper, 'SIGKILL');
     const [code] = (await once(platform.process, 'exit')) as [number];
     assert.equal(code, 1);
@@ -382,7 +388,7 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
   test('gives away nothing that lies beside a database that the operator moved', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');
-    await (await startPlatform(dataDir, await freePort())).end();
+    await used.lay(dataDir);
     const disk = join(folder.path, 'disk');
     mkdirSync(join(disk, 'other'), { recursive: true, mode: 0o755 });
     writeFileSync(join(disk, 'other/file'), 'of root', { mode: 0o600 });
@@ -437,8 +443,10 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
     const pid = platform.process.pid as number;
     assertUnprivileged(pid);
     assert.equal(await keysOf({ ...platform, url, dataDir, port: 0, key: '' }), 200);
-    // Its own code, of that clone.
-    assert.ok(readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(join(clone, 'apps/server/src/main.ts')));
+    // Its own code, of that clone: the bundle that its start made.
+    const bundles = join(clone, 'node_modules/.cache/bundles');
+    const [bundle = ''] = readdirSync(bundles);
+    assert.ok(readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(join(bundles, bundle, 'apps.server.src.main.mjs')));
     const seen = execFileSync('nsenter', ['-t', String(pid), '-m', 'ls', home], { encoding: 'utf8' });
     assert.deepEqual(seen.trim().split('\n'), ['clone', 'data']);
     assert.equal(await platform.end(), 0);

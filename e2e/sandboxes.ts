@@ -6,9 +6,10 @@ import { cpSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node
 import { join, resolve } from 'node:path';
 import { http, type HttpAnswer, until } from '../apps/server/src/testing.ts';
 import type { Json } from '../apps/server/src/features/sandboxes/sandboxes.testing.ts';
+import { testedProgram } from '../packages/programs/src/testing.ts';
 import { freePort, type Platform, startPlatform, temporaryFolder } from './platform.ts';
 
-const program = resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts');
+const program = testedProgram(resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts'));
 const images = process.env['SVC_TEST_IMAGES'];
 
 /** The platform starts a node, on the images that the tests share, with nothing in store. */

@@ -8,10 +8,11 @@ import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { enterableByAll, packageRoot } from '../apps/server/src/postgres/datadir.ts';
 import { http } from '../apps/server/src/testing.ts';
+import { testedProgram } from '../packages/programs/src/testing.ts';
 import { freePort, killAll, type Platform, run, startPlatform, temporaryFolder } from './platform.ts';
 import { ownSandboxes, withoutSandboxes } from './sandboxes.ts';
 
-const sandboxd = resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts');
+const sandboxd = testedProgram(resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts'));
 const user = { uid: 65_534, gid: 65_534 };
 
 /** Why an ordinary user cannot have sandboxes here, or false. */

@@ -13,7 +13,9 @@ export type TestImage = { images: string } | { missing: string };
 
 /**
  * An image `svc-base` with further packages, unpacked as Debian has them and not configured. It is made beside the images
- * of the tests, of hard links to theirs, and kept while the packages are the same.
+ * of the tests, a copy of theirs, and kept while the packages are the same. A hard link would change the files of the
+ * image that
+ * other tests export meanwhile: tar takes a new link for a change.
  */
 export async function imageWith(images: string, packages: readonly string[]): Promise<TestImage> {
   const place = join(dirname(images), 'test-images');
@@ -37,16 +39,14 @@ export async function imageWith(images: string, packages: readonly string[]): Pr
     const work = join(place, `.making-${process.pid}`);
     const image = join(work, name);
     mkdirSync(image, { recursive: true });
-    execFileSync('cp', ['-al', base.rootfs, join(image, 'rootfs')]);
+    execFileSync('cp', ['-a', '--reflink=auto', base.rootfs, join(image, 'rootfs')]);
     for (const archive of archives) {
-      // tar replaces a file and does not write into it: the image that it is linked with stays as it is.
       const unpack = 'dpkg-deb --fsys-tarfile "$1" | tar -x -C "$2" --keep-directory-symlink';
       execFileSync('bash', ['-c', `set -o pipefail; ${unpack}`, 'unpack', archive, join(image, 'rootfs')]);
     }
     const said = JSON.parse(readFileSync(join(dirname(base.rootfs), 'image.json'), 'utf8'));
     writeFileSync(join(image, 'image.json'), JSON.stringify({ ...said, digest: `sha256:${name}` }));
-    if (existsSync(join(images, 'runtime')))
-      execFileSync('cp', ['-al', join(images, 'runtime'), join(work, 'runtime')]);
+    if (existsSync(join(images, 'runtime'))) execFileSync('cp', ['-a', join(images, 'runtime'), join(work, 'runtime')]);
     renameSync(work, made);
   }
   return { images: made };

@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { testSandboxes } from '../apps/server/src/config.ts';
 import { type HttpAnswer, http, until } from '../apps/server/src/testing.ts';
+import { suiteSeed } from '../apps/server/src/testing.random.ts';
 import { asked } from './looking.ts';
 import { withoutSandboxes } from './sandboxes.ts';
 import { freePort, killAll, noSandboxes, type Platform, run, startPlatform, temporaryFolder } from './platform.ts';
 
 /** Each takes some seconds; `SVC_TEST_STEPS=60` for more. */
 const steps = Number(process.env['SVC_TEST_STEPS'] ?? 4);
-const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
+const seed = suiteSeed;
 const sandboxd = withoutSandboxes ? undefined : testSandboxes();
 
 /** The model's state of an account; the platform has to agree, on both gateways. */

@@ -7,23 +7,35 @@ import { ensurePostgres, findRunning, stopPostgres } from '../apps/server/src/po
 import { isAlive } from '../apps/server/src/postgres/lock.ts';
 import { until } from '../apps/server/src/testing.ts';
 import { asked } from './looking.ts';
-import { freePort, killAll, noSandboxes, run, startPlatform, temporaryFolder } from './platform.ts';
+import { freePort, killAll, noSandboxes, run, startPlatform, temporaryFolder, usedDataDir } from './platform.ts';
 
-/** Faults that make a start fail, at one point of it after the other. */
+const used = usedDataDir();
+after(() => used[Symbol.asyncDispose]());
+
+/**
+ * Faults that make a start fail, at one point of it after the other: two in a first start, the others in a later one.
+ */
 const faults: Record<string, (dataDir: string) => Promise<Record<string, string>>> = {
   'a port that is in use': async () => ({ SVC_PORT: '1', SVC_HOST: '203.0.113.1' }),
   'a schema of a newer version': async (dataDir) => {
-    const platform = await startPlatform(dataDir, await freePort());
+    await used.lay(dataDir);
+    const embedded = await ensurePostgres(dataDir);
     await asked(dataDir, "insert into kernel.migrations (name, checksum) values ('9999.kernel.future', 'x')");
-    await platform.end();
+    await stopPostgres(embedded);
     return {};
   },
   'another master key': async (dataDir) => {
-    await (await startPlatform(dataDir, await freePort())).end();
+    await used.lay(dataDir);
     return { SVC_MASTER_KEY: 'another master key of more than 32 characters' };
   },
-  'a bus that does not answer': async () => ({ SVC_NATS_URL: 'nats://127.0.0.1:1' }),
-  'a certificate that is missing': async () => ({ SVC_TLS_CERT: '/nowhere.pem', SVC_TLS_KEY: '/nowhere.pem' }),
+  'a bus that does not answer': async (dataDir) => {
+    await used.lay(dataDir);
+    return { SVC_NATS_URL: 'nats://127.0.0.1:1' };
+  },
+  'a certificate that is missing': async (dataDir) => {
+    await used.lay(dataDir);
+    return { SVC_TLS_CERT: '/nowhere.pem', SVC_TLS_KEY: '/nowhere.pem' };
+  },
   'a migration that fails in an empty database': async (dataDir) => {
     mkdirSync(dataDir);
     chmodSync(dataDir, 0o711);
@@ -64,7 +76,9 @@ describe('a platform that is frozen while its master key is rotated', () => {
     platform.process.kill('SIGSTOP');
     const settings = { ...noSandboxes, SVC_DATA_DIR: dataDir };
     // Its lease counts for a while.
-    await until(async () => (await run(['rotate-master-key'], settings)).code === 0);
+    await until(async () => (await asked(dataDir, 'select id from kernel.live_gateways_view')).length === 0);
+    const rotated = await run(['rotate-master-key'], settings);
+    assert.equal(rotated.code, 0, rotated.stderr);
     const ended = once(platform.process, 'close');
     platform.process.kill('SIGCONT');
     assert.deepEqual(await ended, [1, null]);

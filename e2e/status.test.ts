@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
-import { freePort, killAll, noSandboxes, run, start, startPlatform, temporaryFolder } from './platform.ts';
+import { after, before, describe, test } from 'node:test';
+import {
+  freePort,
+  killAll,
+  layCluster,
+  noSandboxes,
+  type Platform,
+  run,
+  start,
+  startPlatform,
+  temporaryFolder,
+} from './platform.ts';
 
 const environment = (dataDir: string, more: Record<string, string> = {}) => ({
   ...noSandboxes,
@@ -19,7 +29,19 @@ const portCheckOf = async (dataDir: string, more: Record<string, string> = {}) =
 };
 
 describe('which platform runs', () => {
-  after(killAll);
+  const folder = temporaryFolder();
+  const images = join(folder.path, 'images');
+  /** One that commands find. */
+  let found: Platform;
+  before(async () => {
+    const settings = { ...noSandboxes, SVC_SANDBOX_IMAGES: images };
+    found = await startPlatform(join(folder.path, 'found'), await freePort(), settings);
+  });
+  after(async () => {
+    await found?.end();
+    killAll();
+    await folder.remove();
+  });
 
   test('two on one machine are never mistaken for each other, though neither port is named', async () => {
     await using folder = temporaryFolder();
@@ -42,17 +64,12 @@ describe('which platform runs', () => {
   });
 
   test('a command beside it makes links that lead to where it runs', async () => {
-    await using folder = temporaryFolder();
-    const platform = await startPlatform(join(folder.path, 'data'), await freePort());
-    const { stdout } = await run(
-      ['accounts', 'invite', '--email', 'ana@example.com', '--json'],
-      environment(platform.dataDir),
-    );
-    assert.equal(new URL(JSON.parse(stdout).url).port, String(platform.port));
-    const { stdout: looked } = await run(['doctor', '--json'], environment(platform.dataDir));
-    const { found } = JSON.parse(looked).checks.find(({ name }: { name: string }) => name === 'sign-in');
-    assert.ok(found.includes(`:${platform.port}/auth`), found);
-    await platform.end();
+    const { dataDir, port } = found;
+    const { stdout } = await run(['accounts', 'invite', '--email', 'ana@example.com', '--json'], environment(dataDir));
+    assert.equal(new URL(JSON.parse(stdout).url).port, String(port));
+    const { stdout: looked } = await run(['doctor', '--json'], environment(dataDir));
+    const signIn = JSON.parse(looked).checks.find(({ name }: { name: string }) => name === 'sign-in');
+    assert.ok(signIn.found.includes(`:${port}/auth`), signIn.found);
   });
 
   test('running.json is there while it runs, readable by its owner alone; after kill -9 it counts for nothing', async () => {
@@ -92,10 +109,7 @@ describe('which platform runs', () => {
   });
 
   test('host and session commands in another terminal ask the platform of the data dir, on whatever port it runs', async () => {
-    await using folder = temporaryFolder();
-    const dataDir = join(folder.path, 'data');
-    const platform = await startPlatform(dataDir, await freePort());
-    const own = { SVC_DATA_DIR: dataDir, SVC_API_KEY: platform.key };
+    const own = { SVC_DATA_DIR: found.dataDir, SVC_API_KEY: found.key };
     for (const words of [
       ['host', 'list', '--json'],
       ['session', 'list', '--json'],
@@ -110,41 +124,37 @@ describe('which platform runs', () => {
     ] as [string[], Record<string, string>][]) {
       assert.match((await run(words, { ...own, ...more })).stderr, new RegExp(`cannot reach ${elsewhere}`));
     }
-    await platform.end();
+    // Where none runs.
+    const dataDir = join(folder.path, 'none');
     const port = await freePort();
+    mkdirSync(dataDir);
     writeFileSync(join(dataDir, 'settings.env'), `SVC_PORT=${port}\n`, { mode: 0o600 });
     assert.match(
-      (await run(['host', 'list'], own)).stderr,
+      (await run(['host', 'list'], { ...own, SVC_DATA_DIR: dataDir })).stderr,
       new RegExp(`cannot reach http://127\\.0\\.0\\.1:${port}\\b`),
     );
   });
 
   test('images list in another terminal looks into the image folder of the platform that runs', async () => {
-    await using folder = temporaryFolder();
-    const [dataDir, images] = [join(folder.path, 'data'), join(folder.path, 'images')];
-    const platform = await startPlatform(dataDir, await freePort(), { ...noSandboxes, SVC_SANDBOX_IMAGES: images });
     const [digest, image] = [`sha256:${'a'.repeat(64)}`, join(images, 'a'.repeat(64))];
     mkdirSync(join(image, 'rootfs'), { recursive: true });
     const about = { template: 'svc-base', digest, recipe: 'r', bytes: 1, built_at: '2026-01-01T00:00:00Z' };
     writeFileSync(join(image, 'image.json'), JSON.stringify(about));
-    const { stdout } = await run(['images', 'list', '--json'], environment(dataDir));
+    const { stdout } = await run(['images', 'list', '--json'], environment(found.dataDir));
     assert.deepEqual(
       JSON.parse(stdout).stored.map((each: { digest: string }) => each.digest),
       [digest],
     );
-    await platform.end();
   });
 
-  test('a command in another terminal does not take the built-in database for the one that the platform uses', async () => {
-    await using folder = temporaryFolder();
-    const dataDir = join(folder.path, 'data');
-    const platform = await startPlatform(dataDir, await freePort());
-    const file = join(dataDir, 'running.json');
-    writeFileSync(file, readFileSync(file, 'utf8').replace('"embedded"', '"url"'));
-    const listed = await run(['keys', 'list', '--email', 'owner@localhost'], environment(dataDir));
+  test('a command in another terminal does not take the built-in database for the one that the platform uses', async (context) => {
+    const file = join(found.dataDir, 'running.json');
+    const written = readFileSync(file, 'utf8');
+    context.after(() => writeFileSync(file, written));
+    writeFileSync(file, written.replace('"embedded"', '"url"'));
+    const listed = await run(['keys', 'list', '--email', 'owner@localhost'], environment(found.dataDir));
     assert.equal(listed.code, 1);
     assert.match(listed.stderr, /uses another database: set SVC_DATABASE_URL here too, or once in .*settings\.env\n$/);
-    await platform.end();
   });
 });
 
@@ -176,22 +186,23 @@ describe('the settings file of a data dir', () => {
   test('gives every command its settings; environment and flags win', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');
-    mkdirSync(dataDir);
+    layCluster(dataDir);
+    mkdirSync(dataDir, { recursive: true });
     const [inFile, inEnvironment, inFlag] = [await freePort(), await freePort(), await freePort()];
-    const file = join(dataDir, 'settings.env');
-    writeFileSync(file, `# settings\n\nSVC_PORT=${inFile}\nSVC_DATA_REGION = "north"\nSVC_PROT=1\n`, { mode: 0o600 });
-    const faces: [string[], Record<string, string>, number][] = [
-      [['up'], {}, inFile],
-      [['up'], { SVC_PORT: String(inEnvironment) }, inEnvironment],
-      [['up', '--port', String(inFlag)], { SVC_PORT: String(inEnvironment) }, inFlag],
-    ];
-    for (const [words, more, port] of faces) {
-      const platform = start(words, environment(dataDir, more));
-      await platform.printed(new RegExp(`svc is ready at http://127\\.0\\.0\\.1:${port}\\b`));
-      assert.match(platform.output(), /SVC_PROT in .*settings\.env is no setting/);
-      await platform.end();
-    }
+    const none = await freePort();
+    const written = `SVC_PORT=${inFile}\nSVC_PREVIEW_PORT=${none}\nSVC_METRICS_PORT=${none}`;
+    const text = `# settings\n\n${written}\nSVC_DATA_REGION = "north"\nSVC_PROT=1\n`;
+    writeFileSync(join(dataDir, 'settings.env'), text, { mode: 0o600 });
+    const more = { SVC_PREVIEW_PORT: String(inEnvironment), SVC_METRICS_PORT: String(none + 1) };
+    const platform = start(['up', '--metrics-port', String(inFlag)], environment(dataDir, more));
+    await platform.printed(new RegExp(`svc is ready at http://127\\.0\\.0\\.1:${inFile}\\b`));
+    assert.match(platform.output(), /SVC_PROT in .*settings\.env is no setting/);
+    const isThere = (port: number) => fetch(`http://127.0.0.1:${port}/`).then(Boolean, () => false);
+    const asked = [inEnvironment, inFlag, none, none + 1];
+    assert.deepEqual(await Promise.all(asked.map(isThere)), [true, true, false, false]);
+    await platform.end();
     assert.match((await portCheckOf(dataDir)).found, new RegExp(`^${inFile} is free`));
+    assert.match((await portCheckOf(dataDir, { SVC_PORT: String(none) })).found, new RegExp(`^${none} is free`));
   });
 
   test('a line that is none stops with its number, and is not repeated; the place of the file cannot be in it', async () => {

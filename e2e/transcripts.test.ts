@@ -12,13 +12,13 @@ import {
 } from '../apps/server/src/features/transcripts/transcripts.tones.testing.ts';
 import { openDatabase, type Sql } from '../apps/server/src/kernel/db/db.ts';
 import { findRunning } from '../apps/server/src/postgres/embedded.ts';
-import { randomOf } from '../apps/server/src/testing.random.ts';
+import { randomOf, suiteSeed } from '../apps/server/src/testing.random.ts';
 import { until } from '../apps/server/src/testing.ts';
 import { type Ears, openEars } from './ears.ts';
 import { freePort, killAll, noSandboxes, type Platform, run, startPlatform, temporaryFolder } from './platform.ts';
 import { openStore, type Store } from './stores.ts';
 
-const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
+const seed = suiteSeed;
 const random = randomOf(seed);
 const overMs = 240_000;
 

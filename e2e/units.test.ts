@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { http, until } from '../apps/server/src/testing.ts';
-import { freePort, killAll, startPlatform, temporaryFolder } from './platform.ts';
+import { freePort, fromSource, killAll, startPlatform, temporaryFolder } from './platform.ts';
 import { ownSandboxes, withoutSandboxes as skip } from './sandboxes.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -20,7 +20,15 @@ function startNode(dir: string, socket: string) {
   const rights = ['--no-new-privs', '--inh-caps=-all', `--bounding-set=${bounds}`];
   const words = [...rights, join(root, 'svc'), 'up', '--only', 'sandboxd', '--no-system-packages'];
   const { PATH = '', HOME = '' } = process.env;
-  const env = { PATH, HOME, ...ownSandboxes, SVC_DATA_DIR: dir, SVC_SANDBOXD_SOCKET: socket, SVC_LOG_LEVEL: 'warn' };
+  const env = {
+    PATH,
+    HOME,
+    ...ownSandboxes,
+    ...fromSource,
+    SVC_DATA_DIR: dir,
+    SVC_SANDBOXD_SOCKET: socket,
+    SVC_LOG_LEVEL: 'warn',
+  };
   return spawn('setpriv', words, { env, stdio: ['ignore', 'inherit', 'inherit'] });
 }
 

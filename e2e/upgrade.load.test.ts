@@ -113,7 +113,12 @@ class Load {
     const { gateways } = this;
     const first = this.#made % gateways.length;
     const key = randomUUID();
-    let refused = '';
+    const begun = performance.now();
+    const tries: string[] = [];
+    const refused = (url: string, how: string): void => {
+      this.again += 1;
+      tries.push(`${how} of ${url} after ${Math.round(performance.now() - begun)} ms`);
+    };
     for (let n = 0; n < gateways.length; n += 1) {
       const { url } = gateways[(first + n) % gateways.length] as Gateway;
       const headers = {
@@ -125,7 +130,7 @@ class Load {
         const answer = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
         const text = await answer.text();
         if (answer.status === 503 && text.includes('shutting down')) {
-          this.again += 1;
+          refused(url, '503');
           continue;
         }
         if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text.slice(0, 200)}`);
@@ -135,11 +140,10 @@ class Load {
         const { code } = ((error as Error).cause ?? {}) as { code?: string };
         const isUnanswered = ['ECONNREFUSED', 'ECONNRESET', 'UND_ERR_SOCKET'].includes(code ?? '');
         if (!isUnanswered) throw new Error(`${method} ${path} at ${n}: ${code ?? String(error)}`, { cause: error });
-        this.again += 1;
-        refused = url;
+        refused(url, code ?? '');
       }
     }
-    throw new Error(`${method} ${path}: no gateway took it (${refused})`);
+    throw new Error(`${method} ${path}: no gateway took it: ${tries.join(', ')}`);
   }
 }
 

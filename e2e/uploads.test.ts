@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DetailedError, Upload, type UploadOptions } from 'tus-js-client';
 import { beginUpload, offsetOf, openPatch } from '../apps/server/src/features/uploads/uploads.testing.ts';
-import { randomOf } from '../apps/server/src/testing.random.ts';
+import { randomOf, suiteSeed } from '../apps/server/src/testing.random.ts';
 import { http, until } from '../apps/server/src/testing.ts';
 import { asked } from './looking.ts';
 import { freePort, killAll, noSandboxes, type Platform, startPlatform, temporaryFolder } from './platform.ts';
@@ -17,7 +17,7 @@ import { openStore, type Store } from './stores.ts';
 const mib = 1024 * 1024;
 /** Of each store; each takes 3 s. */
 const kills = Number(process.env['SVC_TEST_KILLS'] ?? 3);
-const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
+const seed = suiteSeed;
 const canMount = process.getuid?.() === 0 && process.platform === 'linux';
 
 const idOf = (url: string | null): string => /[^/]+$/.exec(url ?? '')?.[0] ?? '';

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { openDatabase, type Sql } from '../../apps/server/src/kernel/db/db.ts';
 import { Cursors, positionOf } from '../../apps/server/src/kernel/streams/feed.cursor.ts';
 import { findRunning } from '../../apps/server/src/postgres/embedded.ts';
-import { randomOf } from '../../apps/server/src/testing.random.ts';
+import { randomOf, suiteSeed } from '../../apps/server/src/testing.random.ts';
 import { http, until } from '../../apps/server/src/testing.ts';
 import {
   freePort,
@@ -23,7 +23,7 @@ import { cuts, CuttingProxy } from './proxy.ts';
 
 /** `SVC_TEST_CUTS=100000` for more; about 40 a second. */
 const total = Number(process.env['SVC_TEST_CUTS'] ?? 80);
-const seed = Number(process.env['SVC_TEST_SEED'] ?? Date.now() % 1_000_000);
+const seed = suiteSeed;
 /** The clients are compared with the database after so many cuts; each time the writers rest. */
 const compareEvery = total > 1_000 ? 100 : 20;
 /** Every so many cuts something is killed, the bus goes away, or the database does. */

@@ -141,18 +141,25 @@ const lookSeconds = 5;
 const lookEveryMs = 15;
 const steadyLooks = 3;
 const mostLooks = 60;
+/** Work that a gateway does at once, by what it takes longer than the looks that find nothing new; it has so many looks more. */
+const atWork = ['transcripts.steps:waiting', 'transcripts.steps:running'];
+const mostLooksAtWork = 1_000;
 
-/** Looks until it is as wanted, or the same a few times in a row: work that follows from a request goes on after its answer. */
+/**
+ * Looks until it is as wanted, or the same a few times in a row while nothing is worked on: work that follows from a request
+ * goes on after its answer.
+ */
 async function steady(
   look: () => Promise<Counts>,
   isWanted: (counts: Counts) => boolean = () => false,
 ): Promise<Counts> {
   let last = await look();
   let same = 0;
-  for (let looks = 0; looks < mostLooks && !isWanted(last) && same < steadyLooks; looks++) {
+  const most = () => (atWork.some((name) => last.has(name)) ? mostLooksAtWork : mostLooks);
+  for (let looks = 0; looks < most() && !isWanted(last) && same < steadyLooks; looks++) {
     await delay(lookEveryMs);
     const next = await look();
-    same = between(last, next).size === 0 ? same + 1 : 0;
+    same = between(last, next).size === 0 && !atWork.some((name) => next.has(name)) ? same + 1 : 0;
     last = next;
   }
   return last;

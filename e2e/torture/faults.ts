@@ -20,7 +20,7 @@ export interface Choice {
   readonly nth?: number | undefined;
   /** So many databases at once, with two gateways each. */
   readonly lanes?: number | undefined;
-  /** Of each operation two cases that follow from this seed: a fault at its first place, and one anywhere. */
+  /** Of each operation one case that follows from this seed. */
   readonly sample?: number | undefined;
   /** Says what happens as it happens. */
   readonly tell?: (line: string) => void;
@@ -71,23 +71,22 @@ async function tryOperation(
     outcome.findings.push({ what: `${id}, untouched`, says, replay: `faults --only ${id} --kind none` });
   }
   if (choice.sample !== undefined) {
-    for (const { fault, nth } of sampleOf(id, wanted, choice.sample))
-      await tryKind(world, { counter, id, wanted }, fault, { outcome, choice: { ...choice, nth } });
+    const { fault, nth } = sampleOf(id, wanted, choice.sample);
+    await tryKind(world, { counter, id, wanted }, fault, { outcome, choice: { ...choice, nth } });
     return;
   }
   const kinds = allFaults.filter(({ name }) => choice.kind === undefined || choice.kind.split(',').includes(name));
   for (const fault of kinds) await tryKind(world, { counter, id, wanted }, fault, { outcome, choice });
 }
 
-/** Two faults of an operation that follow from a seed. A connection that swallows takes seconds, and is not among them. */
-function sampleOf(id: string, { statements }: Control, seed: number): { fault: Fault; nth: number }[] {
+/** A fault of an operation that follows from a seed. One that swallows takes seconds, and is not among them. */
+function sampleOf(id: string, { statements }: Control, seed: number): { fault: Fault; nth: number } {
   const random = randomOf(Buffer.from(id).reduce((sum, byte) => Math.imul(sum, 31) + byte, seed));
   const quick = allFaults.filter(({ name }) => ['cut', 'lose', 'leave'].includes(name));
-  const pick = (): Fault => quick[Math.floor(random() * quick.length)] as Fault;
-  return [
-    { fault: pick(), nth: 1 },
-    { fault: pick(), nth: 1 + Math.floor(random() * Math.max(1, statements.length)) },
-  ];
+  return {
+    fault: quick[Math.floor(random() * quick.length)] as Fault,
+    nth: 1 + Math.floor(random() * Math.max(1, statements.length)),
+  };
 }
 
 async function tryKind(

@@ -9,23 +9,42 @@ import { lines } from './lines.ts';
 
 const minutes = 60_000;
 
-/** Installed packages; those of the repository itself are links to the copy then. */
+/**
+ * Installed packages; those of the repository itself are links to the copy then. What tools keep there is not shared.
+ */
 function linkModules(from: string, to: string): void {
   if (!existsSync(from)) return;
-  // Hard links: of 40,000 files. Where the folder is on another disk they are copied.
+  // Hard links: of 40,000 files.
   const { status } = spawnSync('cp', ['-al', from, to], { stdio: 'ignore' });
-  if (status !== 0) execFileSync('cp', ['-a', from, to]);
+  if (status !== 0) {
+    // Where the folder is on another disk they are copied, and not into what was begun.
+    rmSync(to, { recursive: true, force: true });
+    execFileSync('cp', ['-a', from, to]);
+  }
+  rmSync(join(to, '.cache'), { recursive: true, force: true });
+}
+
+/** A folder for the clone beside the repository: on the same disk, where files can be linked. */
+function makeFolder(): string {
+  try {
+    return mkdtempSync(join(root, '../.svc-example-'));
+  } catch {
+    return mkdtempSync(join(tmpdir(), 'svc-example-'));
+  }
 }
 
 /** The work tree without what git ignores, and the feature in it. */
 function cloneWithFeature(): string {
-  const clone = mkdtempSync(join(tmpdir(), 'svc-example-'));
+  const clone = makeFolder();
   const git = (...args: string[]) => execFileSync('git', args, { cwd: clone, encoding: 'utf8' });
   const options = ['ls-files', '--cached', '--others', '--exclude-standard', '-z'];
   const files = execFileSync('git', options, { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean);
   for (const file of files) cpSync(join(root, file), join(clone, file), { force: true });
   for (const modules of ['.', 'apps/server', 'apps/host', 'apps/sandboxd', 'e2e/clients'])
     linkModules(join(root, modules, 'node_modules'), join(clone, modules, 'node_modules'));
+  // What lint knows of the types of all that is not changed: 5 s instead of 80.
+  const known = 'node_modules/.cache/types';
+  if (existsSync(join(root, known))) cpSync(join(root, known), join(clone, known), { recursive: true });
   git('init', '-q');
   rmSync(join(clone, 'scripts/example'), { recursive: true });
   cpSync(join(root, 'scripts/example/files'), clone, { recursive: true });
@@ -36,6 +55,15 @@ function cloneWithFeature(): string {
     writeFileSync(join(clone, file), text.split('\n').toSpliced(at, 0, line).join('\n'));
   }
   return clone;
+}
+
+/** What the feature adds and changes, generated files aside. */
+function changedFiles(clone: string): string[] {
+  const isThere = (file: string): boolean =>
+    existsSync(join(root, file)) && readFileSync(join(root, file)).equals(readFileSync(join(clone, file)));
+  const options = ['ls-files', '--others', '--exclude-standard', '*.ts'];
+  const files = execFileSync('git', options, { cwd: clone, encoding: 'utf8' }).split('\n').filter(Boolean);
+  return files.filter((file) => !isThere(file));
 }
 
 describe('a feature that is made from the list of CONTRIBUTING.md', () => {
@@ -60,8 +88,10 @@ describe('a feature that is made from the list of CONTRIBUTING.md', () => {
       const made = (await run('scripts/migration.ts', 'notes', 'create')).trim();
       cpSync(join(root, 'scripts/example/create.sql'), join(clone, made));
       await run('scripts/generate.ts');
-      execFileSync(join(root, 'node_modules/.bin/biome'), ['format', '--write', '.'], { cwd: clone });
-      await run('scripts/lint.ts');
+      const changed = changedFiles(clone);
+      execFileSync(join(root, 'node_modules/.bin/biome'), ['format', '--write', ...changed], { cwd: clone });
+      // Of all other files the repository's own lint says it: each took 2 minutes of processor time twice.
+      await run('scripts/lint.ts', ...changed);
       const tested = ['features/notes', 'src/contract', 'src/examples', 'src/later'];
       assert.match(await run('scripts/test.ts', ...tested), /\d+ passed, 0 failed/);
     } finally {

@@ -31,6 +31,8 @@ export class Prompts {
   readonly told: Record<'due' | 'answered' | 'failed', number> = { due: 0, answered: 0, failed: 0 };
   /** That serves the launches. */
   readonly #device = randomUUID();
+  /** Launches that may have waited for two minutes since notifications were asked for last: each is told of once. */
+  #waited = 0;
   #nextAt = 0;
   made = 0;
 
@@ -78,6 +80,7 @@ export class Prompts {
     one.launchesAt = undefined;
     one.remindsAt = undefined;
     one.wakesAt = now + Math.ceil(this.#random() * 90) * minute;
+    this.#waited += 1;
   }
 
   async #add(): Promise<void> {
@@ -157,7 +160,10 @@ export class Prompts {
   notified(): Map<string, readonly [number, number]> {
     const { due, answered, failed } = this.told;
     Object.assign(this.told, { due: 0, answered: 0, failed: 0 });
+    const waited = this.#waited;
+    this.#waited = this.#live.filter(({ wakesAt }) => wakesAt !== undefined).length;
     return new Map([
+      ['prompt.waiting', [0, waited] as const],
       ['prompt.due', [due, due] as const],
       ['prompt.answered', [answered, answered] as const],
       ['prompt.failed', [failed, failed] as const],

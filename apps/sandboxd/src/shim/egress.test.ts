@@ -9,12 +9,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type Daemon, skip, startDaemon } from '../testing.ts';
+import { type Daemon, skip, startDaemon, testWhere } from '../testing.ts';
 
 /** Names of this machine alone: `localhost` is one that the operator lets through. */
 const host = 'localhost';
 
 for (const backend of ['v2', 'v1'] as const) {
+  // One program outside of the sandbox lets through and refuses for both: how it reads what comes is proven once.
+  const ofTheShim = testWhere(backend === 'v1');
   describe(`the way out of a ${backend} sandbox`, { skip }, () => {
     let daemon: Daemon;
     const [open, closed] = [randomUUID(), randomUUID()];
@@ -72,7 +74,7 @@ for (const backend of ['v2', 'v1'] as const) {
       assert.match(await curl(open, `http://${host}:1/`), /egress: this address is not allowed/);
     });
 
-    test('another name inside an allowed connection ends it', async () => {
+    ofTheShim('another name inside an allowed connection ends it', async () => {
       assert.doesNotMatch(
         await curl(open, `-k --connect-to other.test:443:${host}:${secure} https://other.test/`),
         /secret/,
@@ -87,7 +89,7 @@ except OSError as e: print("ended")`;
       assert.match((await daemon.exec(open, { language: 'python', code })).stdout, /200[\s\S]*ended/);
     });
 
-    test('what cannot be understood, and who hangs up at once, ends nothing but itself', async () => {
+    ofTheShim('what cannot be understood, and who hangs up at once, ends nothing but itself', async () => {
       const code = `import socket, struct
 asked = ["CONNECT a:\\u00b2 HTTP/1.1", "CONNECT a:" + "9" * 5000 + " HTTP/1.1", "GET http://a:\\u00b2/ HTTP/1.1"]
 for line in asked * 20 + ["CONNECT ${host}:${plain} HTTP/1.1"] * 20 + ["\\5\\1\\0"] * 20:
@@ -111,7 +113,7 @@ for what in (lambda: socket.create_connection(("1.1.1.1", 443), 3), lambda: sock
       assert.equal((await daemon.exec(open, { language: 'python', code })).stdout, 'no\nno\nno\n');
     });
 
-    test('many connections at once arrive whole', async () => {
+    ofTheShim('many connections at once arrive whole', async () => {
       const urls = Array.from({ length: 30 }, (_, index) => `http://${host}:${plain}/${index}`).join(' ');
       const done = await daemon.exec(open, {
         shell: `for u in ${urls}; do curl -sS -m 10 --noproxy '' $u & done; wait`,
