@@ -8,7 +8,8 @@ import { readProviders } from './features/health/index.ts';
 import { checkBuild } from './features/hub/index.ts';
 import { countHeld } from './features/notifications/index.ts';
 import { findLanesOff } from './features/providers/index.ts';
-import { listLostNodes } from './features/sandboxes/index.ts';
+import { aheadFix, aheadText, listLostNodes, listNodesAhead } from './features/sandboxes/index.ts';
+import { copyFix, copyText, findOriginal } from './home.ts';
 import { missingMigrations } from './kernel/db/applied.ts';
 import type { Sql } from './kernel/db/db.ts';
 import { readFact } from './kernel/db/facts.ts';
@@ -52,6 +53,7 @@ export async function withDatabase(config: Config, { sql, bus, blobs, dataDir }:
     await feed(sql),
     ...(await worker(sql)),
     ...(await nodes(sql)),
+    ...(await copies(sql)),
     ...(await restore(sql)),
     ...(await signIn(config, sql)),
   ];
@@ -112,6 +114,16 @@ async function nodes(sql: Sql): Promise<Check[]> {
   return [
     { name: 'nodes', ok: false, found: found.join('; '), fix: 'start it on its machine: ./svc up --only sandboxd' },
   ];
+}
+
+/** What this platform is a copy of, and nodes that serve another one with its rows. */
+async function copies(sql: Sql): Promise<Check[]> {
+  // Without the schema there are no nodes either.
+  const home = await findOriginal(sql).catch(() => undefined);
+  if (home !== undefined) return [{ name: 'copy', ok: false, found: copyText(home), fix: copyFix }];
+  const ids = await listNodesAhead(sql).catch(() => []);
+  if (ids.length === 0) return [];
+  return [{ name: 'copy', ok: false, found: `${ids.join(', ')}: ${aheadText}`, fix: aheadFix }];
 }
 
 /** The pages of the hub: built for this version, or why they cannot be. */

@@ -75,11 +75,11 @@ export async function openAdmin(config: Config, log: Log): Promise<Opened<Admin>
 export async function openKernel(
   config: Config,
   log: Log,
-  { clock = systemClock, database, ended = () => {}, openFolders = () => {} }: KernelOptions = {},
+  { clock = systemClock, database, ended = () => {}, openFolders = () => {}, prepared }: KernelOptions = {},
 ): Promise<Opened<Kernel>> {
   // A failure in here ends all that was opened before it, the embedded server too.
   await using opening = new AsyncDisposableStack();
-  const base = await openBase(config, log, { clock, database, ended, openFolders, opening });
+  const base = await openBase(config, log, { clock, database, ended, openFolders, prepared, opening });
   const { sql, background, dataDir } = base;
   const metrics = createMetrics();
   const usage = opening.adopt(createUsageRecorder(background, clock, log, metrics), (open) => open.close());
@@ -118,6 +118,8 @@ interface KernelOptions {
   ended?: (reason: string) => void;
   /** Has folders of the data dir opened again, where the process that stays root can. */
   openFolders?: () => void;
+  /** Looks at the database of an embedded server before anything of this process is written to it. */
+  prepared?: (sql: Sql, dataDir: string) => Promise<void>;
 }
 
 /** The parts that `doctor` looks at. */
@@ -176,6 +178,7 @@ async function openBase(
   log: Log,
   options: Required<Pick<KernelOptions, 'clock' | 'ended' | 'openFolders'>> & {
     database: DatabaseTarget | undefined;
+    prepared: KernelOptions['prepared'];
     opening: AsyncDisposableStack;
   },
 ) {
@@ -188,6 +191,14 @@ async function openBase(
   const applied = await orNamed('SVC_DATABASE_URL', config.databaseUrl, () =>
     prepareDatabase(database.target, (what) => log.info(what)),
   );
+  if (options.prepared && 'embedded' in database.target) {
+    const first = openDatabase(database.target, 1);
+    try {
+      await options.prepared(first, dataDir);
+    } finally {
+      await first.end({ timeout: 2 });
+    }
+  }
   const target = asApplication(database.target);
   if (applied.length > 0) log.info({ count: applied.length, last: applied.at(-1) }, 'migrations applied');
   const open = (use: Use, most: number): Sql => {

@@ -74,10 +74,10 @@ export async function createTemplate(): Promise<void> {
 export const renameDatabase = async (from: string, to: string): Promise<void> =>
   void (await asAdmin((sql) => sql.unsafe(`alter database ${from} rename to ${to}`)));
 
-/** Clones the template, or makes an empty database. */
-export async function testDatabase(kind: 'migrated' | 'empty' = 'migrated'): Promise<TestDatabase> {
+/** Clones the template or a database that nothing is connected to, or makes an empty one. */
+export async function testDatabase(kind: 'migrated' | 'empty' | TestDatabase = 'migrated'): Promise<TestDatabase> {
   const database = `test_${randomUUID().replaceAll('-', '')}`;
-  const from = kind === 'empty' ? 'template0' : template;
+  const from = kind === 'migrated' ? template : kind === 'empty' ? 'template0' : databaseName(kind);
   await asAdmin((sql) => sql.unsafe(`create database ${database} template ${from}`));
   const target = { embedded: testServer(), database };
   const end = async (): Promise<void> => {
@@ -89,6 +89,8 @@ export async function testDatabase(kind: 'migrated' | 'empty' = 'migrated'): Pro
   return { target, drop, [Symbol.asyncDispose]: drop };
 }
 
+const databaseName = ({ target }: TestDatabase): string => ('database' in target ? target.database : template);
+
 /** Databases whose gateways had the node that all tests share. */
 const withNode = new Set<string>();
 
@@ -99,6 +101,7 @@ async function endSandboxes(target: DatabaseTarget): Promise<void> {
     (sql) => sql<{ id: string }[]>`select id from sandboxes.sandboxes where node_id is not null`,
   );
   const node = new NodeClient(testSandboxes() ?? '');
+  node.turn = 1;
   await Promise.allSettled(left.map(({ id }) => node.destroy(id)));
   node.close();
 }

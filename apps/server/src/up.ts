@@ -20,6 +20,7 @@ import { systemClock } from './kernel/base/clock.ts';
 import { CommandError } from './kernel/base/command-error.ts';
 import { type Role, wholeRole } from './kernel/feature.ts';
 import type { Kernel } from './kernel/kernel.ts';
+import { copyFix, copyText, settleHome } from './home.ts';
 import { listenForProbes, type Probes } from './kernel/http/probes.ts';
 import { instanceHeader } from './kernel/base/version.ts';
 import { findDataDir, makeDataDir } from './postgres/datadir.ts';
@@ -29,7 +30,7 @@ import { addressesOf, greeting, keepForOwner, partGreeting } from './greeting.ts
 import { openKernel, storePlace } from './resources.ts';
 import { manifests } from './features.ts';
 import { liveGateways } from './kernel/peers/gateways.ts';
-import type { Db } from './kernel/db/db.ts';
+import type { Db, Sql } from './kernel/db/db.ts';
 import { findRunningProcesses, localUrl, writeRunning } from './running.ts';
 import { connectHelper } from './root/helper.client.ts';
 import { prepareSandboxd } from './sandboxd.ts';
@@ -79,10 +80,9 @@ export async function up(
   // It may come before anybody waits for it.
   failure.promise.catch(() => {});
   const helper = await findHelper(ended, part, options, log);
-  const { value: kernel, close } = await openKernel(config, log, { ended, openFolders: () => helper?.openFolders() });
+  const { kernel, close, role } = await openPlatform(config, roles[part], { log, ended, helper });
   running.defer(close);
-  const role = roles[part];
-  await checkStore(kernel, role);
+  await checkStore(kernel, roles[part]);
   let node: Supervised | undefined;
   // Probes answer until the end: a drain is seen by them.
   let probed: Awaited<ReturnType<typeof listenForMetrics>>;
@@ -103,7 +103,7 @@ export async function up(
       helper?.startNode() ??
       superviseSandboxd(prepareSandboxd(config, kernel.dataDir, options), { ...kernel, env: systemEnvironment() });
   if (role.works) await kernel.jobs.start(app.jobs, { ...kernel, sql: kernel.background });
-  else log.info('what is due by the clock is done by another process: svc up --only worker');
+  else log.info('nothing that is due by the clock is done by this process');
   running.defer(
     writeRunning(kernel.dataDir, {
       part,
@@ -120,6 +120,25 @@ export async function up(
   flushCompileCache();
   await Promise.race([stopped, failure.promise]);
   log.info('shutting down');
+}
+
+/** Opens what the platform needs. A copy of one that is still there does nothing by itself. */
+async function openPlatform(
+  config: Config,
+  role: Role,
+  { log, ended, helper }: { log: Log; ended: (reason: string) => void; helper: Awaited<ReturnType<typeof findHelper>> },
+) {
+  let original: string | undefined;
+  const prepared = async (sql: Sql, dataDir: string): Promise<void> => {
+    original = await settleHome(sql, dataDir);
+  };
+  const openFolders = () => helper?.openFolders();
+  const { value: kernel, close } = await openKernel(config, log, { ended, openFolders, prepared });
+  if (original !== undefined) {
+    log.error(`${copyText(original)}; ${copyFix}`);
+    process.stdout.write(`${copyText(original)};\n${copyFix}\n`);
+  }
+  return { kernel, close, role: { ...role, ...(original !== undefined && { works: false }) } };
 }
 
 /**

@@ -27,8 +27,11 @@ import type {
   Scanned,
   Template,
   TerminalSize,
+  TurnAnswer,
+  TurnRequest,
   WrittenFile,
 } from './shapes.ts';
+import { turnHeader } from './shapes.ts';
 
 /** A refusal of sandboxd's, or `unreachable` when there was no answer. */
 export class NodeFailure extends Error {
@@ -79,6 +82,8 @@ const connectMs = 10_000;
 /** Client of one machine's sandboxd, over its socket. Every call throws `NodeFailure`. */
 export class NodeClient {
   readonly socketPath: string;
+  /** The turn of this platform that the node accepted last; without one it may have nothing destroyed. */
+  turn: number | undefined;
   readonly #agent = new Agent({ keepAlive: true });
 
   constructor(socketPath: string) {
@@ -92,7 +97,23 @@ export class NodeClient {
   create = (id: string, json: NewSandbox): Promise<SandboxState> => this.#json(of(id), { method: 'PUT', json });
   get = (id: string): Promise<SandboxState> => this.#json(of(id));
   change = (id: string, json: ChangeRequest): Promise<SandboxState> => this.#json(of(id), { method: 'PATCH', json });
-  destroy = (id: string): Promise<void> => this.#json(of(id), { method: 'DELETE', silenceMs: endMs });
+  destroy = (id: string): Promise<void> => {
+    const headers: Record<string, string> = this.turn === undefined ? {} : { [turnHeader]: String(this.turn) };
+    return this.#json(of(id), { method: 'DELETE', silenceMs: endMs, headers });
+  };
+  /** Stops the processes of a running sandbox where they stand, or lets them go on. */
+  freeze = (id: string, frozen: boolean): Promise<void> =>
+    this.#json(of(id, 'frozen'), { method: 'PUT', json: { frozen }, silenceMs: askMs, bodyMs: askMs });
+  /** Says which turn the platform is at; an accepted one is kept as `turn`. A node of the release before knows none: it accepts. */
+  async takeTurn(json: TurnRequest): Promise<TurnAnswer> {
+    const call = { method: 'POST', json, silenceMs: askMs, bodyMs: askMs };
+    const answer = await this.#json<TurnAnswer>('/v1/turns', call).catch((error: unknown) => {
+      if (error instanceof NodeFailure && error.code === 'not_found') return { accepted: true, heard: json.turn };
+      throw error;
+    });
+    if (answer.accepted) this.turn = json.turn;
+    return answer;
+  }
   runCode = (id: string, json: CodeRequest, signal?: AbortSignal): Promise<CodeResult> =>
     this.#json(of(id, 'run_code'), { method: 'POST', json, signal, silenceMs: silenceMs + json.timeout_ms });
   resetKernel = (id: string): Promise<void> => this.#json(of(id, 'kernel/reset'), { method: 'POST' });

@@ -61,7 +61,28 @@ export interface SandboxState {
   memory?: boolean;
   /** Processes of the snapshot that it came from last, and ended within seconds of that. */
   ended_after_resume?: EndedProcess[];
+  /** It runs, and stands still. */
+  frozen?: true;
 }
+
+/**
+ * `POST /v1/turns`: which round of its installation a platform is at, a number that it raises in its database before each. A
+ * platform whose database is a copy, or was restored, is behind, and stays so.
+ */
+export const turnRequest = z.object({ owner: z.string().min(1).max(200), turn: z.int().min(1) });
+export type TurnRequest = z.infer<typeof turnRequest>;
+
+/** Whether the turn is above every one of that installation before; `heard` is the highest one, this one included. */
+export interface TurnAnswer {
+  accepted: boolean;
+  heard: number;
+}
+
+/** Header of a `DELETE`: a turn of the platform that the node has accepted. */
+export const turnHeader = 'x-svc-turn';
+
+/** `PUT …/frozen`. */
+export const frozenRequest = z.object({ frozen: z.boolean() });
 
 /** `POST …/exec`. Exactly one of `cmd`, `shell` and `code` with `language`. The gateway has checked lengths and counts. */
 export const execRequest = z.object({
@@ -177,6 +198,8 @@ export const nodeErrors = {
   no_sandbox: 404,
   sandbox_busy: 409,
   sandbox_not_running: 409,
+  /** The installation has told its turns, and who asks has not: a copy of it, or an older release. */
+  fenced: 409,
   /** A pause without `files_only`: memory cannot be saved, and the sandbox goes on. */
   memory_not_saved: 409,
   not_supported_on_v1: 409,

@@ -1,9 +1,15 @@
 import { template } from '@svc/contract';
+import { turnRequest } from '@svc/sandboxd-api';
 import { copyImage } from '../sandboxes/copies.ts';
-import type { Route } from './route.ts';
+import { readJson, type Route } from './route.ts';
 
 export const nodeRoutes: Route[] = [
   { method: 'GET', path: '/v1/node', run: ({ node }) => node.status() },
+  {
+    method: 'POST',
+    path: '/v1/turns',
+    run: async ({ node, request }) => node.turns.take(await readJson(request, turnRequest)),
+  },
   { method: 'POST', path: '/v1/scan', run: ({ node, request }) => node.parts.scanner.scan(request) },
 ];
 

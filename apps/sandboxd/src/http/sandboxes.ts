@@ -3,16 +3,19 @@ import {
   type ExecEvent,
   execRequest,
   forkRequest,
+  frozenRequest,
   newSandbox,
   pauseRequest,
   changeRequest,
   resumeRequest,
+  turnHeader,
 } from '@svc/sandboxd-api';
+import { NodeError } from '../error.ts';
 import { resetKernel, runCode } from '../sandboxes/cells.ts';
 import { exec } from '../sandboxes/commands.ts';
 import { copyOut } from '../sandboxes/copies.ts';
 import { entryOf } from '../sandboxes/context.ts';
-import { change, create, destroy } from '../sandboxes/lifecycle.ts';
+import { change, create, destroy, freeze } from '../sandboxes/lifecycle.ts';
 import { stateOf } from '../sandboxes/record.ts';
 import { fork, pause, resume } from '../sandboxes/snapshots.ts';
 import { type Call, readJson, type Route } from './route.ts';
@@ -45,7 +48,13 @@ export const sandboxRoutes: Route[] = [
       await copyOut(call.node.context, idOf(call), call.response, call.signal);
     },
   },
-  { method: 'DELETE', path: at(''), run: (call) => destroy(call.node.context, idOf(call)) },
+  { method: 'DELETE', path: at(''), run: remove },
+  {
+    method: 'PUT',
+    path: at('/frozen'),
+    run: async (call) =>
+      await freeze(call.node.context, idOf(call), (await readJson(call.request, frozenRequest)).frozen),
+  },
   { method: 'POST', path: at('/exec'), run: stream },
   {
     method: 'POST',
@@ -73,6 +82,19 @@ export const sandboxRoutes: Route[] = [
       await fork(call.node.context, idOf(call), (await readJson(call.request, forkRequest)).children),
   },
 ];
+
+/** Throws `fenced` for who has told no turn while the installation does: what it does not know of may be another one's. */
+async function remove(call: Call): Promise<void> {
+  const { node, request } = call;
+  const owner = node.context.entries.get(idOf(call))?.record.owner;
+  const turn = request.headers[turnHeader];
+  if (owner !== undefined && !node.turns.allows(owner, typeof turn === 'string' ? turn : undefined))
+    throw new NodeError(
+      'fenced',
+      'a platform that tells its turns holds this sandbox; see ./svc doctor of the one that asks',
+    );
+  await destroy(node.context, idOf(call));
+}
 
 /** A command's events as they come, one JSON text a line; the credit of a chunk is returned once it is on its way. */
 async function stream(call: Call): Promise<void> {

@@ -23,6 +23,7 @@ import { sweepCopies } from './copies.ts';
 import { createRecords } from './record.ts';
 import { recover } from './recovery.ts';
 import { createShims, type Shims } from './shims.ts';
+import { openTurns, type Turns } from '../turns.ts';
 
 /** The parts of a node; its starter chooses them. */
 export interface NodeParts {
@@ -58,6 +59,7 @@ const longestLifeMs = 60 * 86_400_000;
 export interface SandboxNode {
   context: Context;
   parts: NodeParts;
+  turns: Turns;
   status(): Promise<NodeStatus>;
   /** Leaves every sandbox running, for the next sandboxd; the warm ones end. */
   close(): Promise<void>;
@@ -107,6 +109,7 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   return {
     context,
     parts,
+    turns: await openTurns(dir),
     async status() {
       const [v1, v2] = await Promise.all([able(drivers.v1), able(drivers.v2)]);
       const slots = { total: options.slots, used: usedSlots(context) };

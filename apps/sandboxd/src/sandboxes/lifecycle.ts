@@ -147,6 +147,21 @@ export async function destroy(context: Context, id: string): Promise<void> {
   });
 }
 
+/**
+ * Stops a running sandbox where it stands, or lets it go on; it ends at its time all the same. Where control groups cannot
+ * (before Linux 5.2, or without rights) it runs on. Throws `no_sandbox`.
+ */
+export async function freeze(context: Context, id: string, frozen: boolean): Promise<void> {
+  const entry = entryOf(context, id);
+  await serially(entry, async () => {
+    const { frozen: _, ...rest } = entry.record;
+    const record: SandboxRecord = frozen ? { ...rest, frozen } : rest;
+    await entry.live?.group.freeze(frozen);
+    await context.records.save(record);
+    entry.record = record;
+  });
+}
+
 /** Sets when it ends by itself, and where it may connect to from now on. */
 export async function change(
   context: Context,

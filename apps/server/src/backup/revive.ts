@@ -9,6 +9,7 @@ import { ensurePostgres, stopPostgres } from '../postgres/embedded.ts';
 import { prepareDatabase } from '../resources.ts';
 import { countRows } from './database.sql.ts';
 import { applyRevocations, type readRevocations } from './revocations.ts';
+import { forgetHome } from '../home.ts';
 import { settleDatabase } from './settle.ts';
 
 /** What a database that was started from a backup has. */
@@ -46,6 +47,7 @@ export async function revive(staging: string, { masterKey, backedUpAt, revocatio
       await openKeyring(sql, masterKey, { dataDir: staging });
       const migrated = await prepareDatabase(target, () => {});
       const changed = await settleDatabase(sql, backedUpAt);
+      await forgetHome(sql);
       const again = revocations && (await applyRevocations(sql, revocations));
       const rows = await countRows(sql);
       return {

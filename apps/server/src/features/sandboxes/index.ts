@@ -27,6 +27,8 @@ import { writeBytes } from './writeFile.ts';
 
 export type { Caller } from './nodes/commands.ts';
 export { listLostNodes } from './sandboxes.sql.ts';
+export { aheadFix, aheadText } from './nodes/fence.ts';
+export { listNodesAhead, takeNodesOver } from './nodes/fence.sql.ts';
 
 /** Throws 403 when an operator switched sandboxes off for the account. */
 export function checkEnabled({ features }: Actor): void {

@@ -6,7 +6,9 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { endSpansOf } from '../metering/index.ts';
 import { finishIn, forgetCreation, moveSandbox } from './sandboxes.moves.ts';
-import { type Node, type Nodes, openNode } from './nodes/nodes.ts';
+import { aheadText, takeTurn } from './nodes/fence.ts';
+import { type Node, type Nodes, openNode, ownerOf } from './nodes/nodes.ts';
+import { Unknown } from './nodes/unknown.ts';
 import {
   abandonedCreations,
   dueSandboxes,
@@ -41,6 +43,7 @@ export class Keeper {
    * holds back no other. As many as run, which the places of the nodes limit.
    */
   readonly #ending = new Map<string, Promise<void>>();
+  readonly #unknown: Unknown;
   #isStopping = false;
   #looking: Loop | undefined;
   #reconciling: Loop | undefined;
@@ -48,6 +51,7 @@ export class Keeper {
   constructor(kernel: Kernel, nodes: Nodes) {
     this.#kernel = kernel;
     this.#nodes = nodes;
+    this.#unknown = new Unknown(kernel);
   }
 
   /**
@@ -171,7 +175,7 @@ export class Keeper {
     }
   }
 
-  /** Makes rows follow what the nodes hold, and nodes drop what no row stands for. */
+  /** Makes rows follow what the nodes hold, and nodes drop what is over, and after a day what no row has stood for. */
   async reconcile(): Promise<void> {
     const { sql, clock, log } = this.#kernel;
     for (const { id, missingMs, seenAt } of await this.#nodes.refresh()) {
@@ -199,10 +203,16 @@ export class Keeper {
     const held = new Map(all.filter((state) => state.owner === node.owner).map((state) => [state.id, state]));
     this.#nodes.heard(node.id, held.values());
     const unseen = this.#nodes.unseenSince(node.id);
-    for (const row of rows) await this.#follow(row, held.get(row.id), unseen);
+    for (const row of rows) {
+      await this.#follow(row, held.get(row.id), unseen);
+      await this.#unknown.isKnown(node, held.get(row.id));
+    }
     this.#nodes.forgetUnseen(node.id, unseen);
     const others = [...held.keys()].filter((id) => !rows.some((row) => row.id === id));
-    for (const id of await notLive(sql, others)) await this.#destroy(node.id, id);
+    for (const { id, isKnown } of await notLive(sql, others)) {
+      const state = held.get(id);
+      if (isKnown || (state && (await this.#unknown.isOver(node, state)))) await this.#destroy(node.id, id);
+    }
   }
 
   /** A row that no gateway moves follows its node; what ended while nobody looked ended when it was seen last. */
@@ -248,25 +258,30 @@ const endedAtOnce = 4;
 
 /**
  * Ends every sandbox of an account, its processes, workspaces and snapshots on the nodes included. `left` are those whose
- * node did not answer: it drops them by itself once a gateway asks it what it holds.
+ * node did not answer: it drops them a day after a gateway has asked it what it holds.
  */
 export async function endOfAccount(parts: Deleting, accountId: string): Promise<{ ended: number; left: number }> {
+  const owner = await ownerOf(parts.sql);
   const clients = new Map<string, NodeClient>();
-  const clientOf = (address: string): NodeClient => {
-    const known = clients.get(address) ?? openNode(address);
-    clients.set(address, known);
-    return known;
+  const fenced = new Map<string, Promise<boolean>>();
+  const clientOf = async (id: string, address: string): Promise<NodeClient> => {
+    const client = clients.get(address) ?? openNode(address);
+    clients.set(address, client);
+    const isOurs = fenced.get(address) ?? takeTurn(parts.sql, { id, client, owner });
+    fenced.set(address, isOurs);
+    if (!(await isOurs)) throw new Error(aheadText);
+    return client;
   };
   const counts = { ended: 0, left: 0 };
   try {
     const waiting = await liveOfAccount(parts.sql, accountId);
     const work = async (): Promise<void> => {
       for (let next = waiting.pop(); next; next = waiting.pop()) {
-        const { id, state, address } = next;
+        const { id, state, node_id: nodeId, address } = next;
         // Delete the row first: if this process dies, the node removes sandboxes without a row.
         if (state === 'creating') await forgetCreation(parts.sql, id);
         else await moveSandbox(parts, id, 'destroy', { by: bySystem });
-        const isGone = address === null || (await isDestroyed(parts, clientOf(address), id));
+        const isGone = nodeId === null || address === null || (await isDestroyed(parts, clientOf(nodeId, address), id));
         counts[isGone ? 'ended' : 'left'] += 1;
       }
     };
@@ -277,9 +292,9 @@ export async function endOfAccount(parts: Deleting, accountId: string): Promise<
   return counts;
 }
 
-async function isDestroyed({ log }: Deleting, client: NodeClient, id: string): Promise<boolean> {
+async function isDestroyed({ log }: Deleting, client: Promise<NodeClient>, id: string): Promise<boolean> {
   try {
-    await client.destroy(id);
+    await (await client).destroy(id);
     return true;
   } catch (err) {
     if (err instanceof NodeFailure && err.code === 'no_sandbox') return true;

@@ -227,8 +227,8 @@ export async function runningOfSuspended(db: Db, limit: number): Promise<Suspend
 
 /** Sandboxes of an account that are not over, and where they are. */
 export async function liveOfAccount(db: Db, accountId: string) {
-  return db<{ id: string; state: State; address: string | null }[]>`
-    select s.id, s.state, n.address from sandboxes.sandboxes s left join sandboxes.nodes n on n.id = s.node_id
+  return db<{ id: string; state: State; node_id: string | null; address: string | null }[]>`
+    select s.id, s.state, s.node_id, n.address from sandboxes.sandboxes s left join sandboxes.nodes n on n.id = s.node_id
     where s.account_id = ${accountId} and s.state not in ${sandboxStates.sql('over')(db)} order by s.ordinal`;
 }
 
@@ -245,13 +245,13 @@ export async function listAllLive(db: Db): Promise<Pick<SandboxRow, 'id' | 'stat
   return db`select id, state, backend from sandboxes.sandboxes where state in ${sandboxStates.sql('live')(db)} order by id`;
 }
 
-/** Which of these exist and are over, or were never heard of. */
-export async function notLive(db: Db, ids: readonly string[]): Promise<string[]> {
-  const rows = await db<{ id: string }[]>`
-    select given.id from unnest(${[...ids]}::uuid[]) as given (id)
+/** Which of these are over, or were never heard of: those are not known. */
+export async function notLive(db: Db, ids: readonly string[]): Promise<{ id: string; isKnown: boolean }[]> {
+  return db`
+    select given.id, exists (select from sandboxes.sandboxes known where known.id = given.id) as "isKnown"
+    from unnest(${[...ids]}::uuid[]) as given (id)
     left join sandboxes.sandboxes s on s.id = given.id and s.state in ${sandboxStates.sql('live')(db)}
     where s.id is null`;
-  return rows.map((row) => row.id);
 }
 
 /** Creations that no node was chosen for and whose gateway is gone. */

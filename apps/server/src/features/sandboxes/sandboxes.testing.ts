@@ -53,7 +53,10 @@ export async function openSandboxes(
   const database = await testDatabase();
   const settings = { SVC_SANDBOXD_SOCKET: socket, ...options.settings };
   const gateway = await startGateway(database, { settings, ...(clock && { clock }) });
-  return sandboxesTest(database, gateway, new NodeClient(socket), await createAccount(gateway));
+  const node = new NodeClient(socket);
+  // Any that a node has accepted: the first of each platform.
+  node.turn = 1;
+  return sandboxesTest(database, gateway, node, await createAccount(gateway));
 }
 
 /** The socket of the node that the test runner started. */

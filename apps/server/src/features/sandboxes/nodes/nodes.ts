@@ -10,11 +10,13 @@ import {
   type SandboxState,
   type Template,
 } from '@svc/sandboxd-api';
+import type { Sql } from '../../../kernel/db/db.ts';
 import { readOrCreateFact } from '../../../kernel/db/facts.ts';
 import { ApiError, badRequest, notFound } from '../../../kernel/base/errors.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { sandboxdPlaces } from '../../../sandboxd.ts';
 import { listNodes, noteMissing, saveNode } from '../sandboxes.sql.ts';
+import { aheadFix, aheadText, takeTurn } from './fence.ts';
 
 const schemePrefix = 'unix:';
 /** The node beside a gateway starts with it, and answers a second or two later. */
@@ -31,6 +33,10 @@ const patienceMs = 15_000;
 
 /** The client of the node at an address, as `sandboxes.nodes` has them. */
 export const openNode = (address: string): NodeClient => new NodeClient(address.slice(schemePrefix.length));
+
+/** As what this installation is known to nodes. */
+export const ownerOf = async (sql: Sql): Promise<string> =>
+  (await readOrCreateFact(sql, 'installation', () => randomBytes(16))).toString('hex');
 
 /** A node that answered a moment ago, or is late with an answer. */
 export interface Node {
@@ -85,6 +91,8 @@ export class Nodes {
   /** By node: when the first question that it has not answered was asked. A node that is also in `#known` is late. */
   readonly #firstMiss = new Map<string, number>();
   readonly #unseen = new Map<string, string>();
+  /** Nodes at which another platform is ahead: known to none of what follows. */
+  readonly #ahead = new Set<string>();
   /** By node, and by sandbox: what each said last. */
   readonly #ended = new Map<string, Map<string, EndedProcess[]>>();
   #owner = '';
@@ -99,8 +107,7 @@ export class Nodes {
 
   /** Names this installation to the nodes, which may hold sandboxes of others too. */
   async open(): Promise<void> {
-    const made = await readOrCreateFact(this.#kernel.sql, 'installation', () => randomBytes(16));
-    this.#owner = made.toString('hex');
+    this.#owner = await ownerOf(this.#kernel.sql);
     this.#openedAt = this.#kernel.clock.monotonic();
   }
 
@@ -111,7 +118,8 @@ export class Nodes {
     const mayCome = existsSync(dirname(sandboxdPlaces(config, dataDir).socket));
     while (this.#known.size === 0) {
       await this.refresh();
-      if (this.#known.size > 0 || !mayCome || clock.monotonic() - this.#openedAt > startingMs) return;
+      if (this.#known.size > 0 || this.#ahead.size > 0 || !mayCome || clock.monotonic() - this.#openedAt > startingMs)
+        return;
       await new Promise<void>((resolve) => clock.after(askAgainMs, resolve));
     }
   }
@@ -126,7 +134,7 @@ export class Nodes {
       if (this.#known.get(id)?.client.socketPath === address.slice(schemePrefix.length) && address === own) continue;
       const answered = await this.#ask(address).catch(() => undefined);
       // One that is late is known on.
-      if (answered?.id === id || this.#known.has(id)) continue;
+      if (answered?.id === id || this.#known.has(id) || this.#ahead.has(id)) continue;
       const { ms, seenAt } = await noteMissing(sql, clock, id);
       missing.push({ id, missingMs: Math.min(this.#missedFor(id), ms), seenAt });
     }
@@ -179,6 +187,7 @@ export class Nodes {
   /** The client of the node that holds a sandbox, as far as it is known now. */
   of(nodeId: string | null): NodeClient {
     const node = nodeId === null ? undefined : this.#known.get(nodeId);
+    if (!node && nodeId !== null && this.#ahead.has(nodeId)) throw noCapacity(`${aheadText}; ${aheadFix}`);
     if (!node) throw nodeAway();
     return node.client;
   }
@@ -217,6 +226,7 @@ export class Nodes {
   /** Why no node can have such a sandbox, and what to do about it. */
   whyNot(backend: Backend): string {
     const reasons = this.all().map(({ status }) => status.backends[backend]);
+    if (reasons.length === 0 && this.#ahead.size > 0) return `${aheadText}; ${aheadFix}`;
     if (reasons.length === 0) return 'no sandbox node answers here: see ./svc doctor';
     return (
       reasons.find((each) => !each.available)?.reason ?? 'every place for a sandbox is taken; try again in a moment'
@@ -239,6 +249,15 @@ export class Nodes {
     for (const client of this.#clients.values()) client.close();
   }
 
+  /** Has the node hear this platform's next turn; throws where another one is ahead. */
+  async #take(node: Node): Promise<void> {
+    const { sql, log } = this.#kernel;
+    if (await takeTurn(sql, node)) return void this.#ahead.delete(node.id);
+    if (!this.#ahead.has(node.id)) log.error({ node: node.id }, `${aheadText}; ${aheadFix}`);
+    this.#ahead.add(node.id);
+    throw new OtherAhead();
+  }
+
   async #ask(address: string): Promise<Node> {
     const { sql, clock } = this.#kernel;
     let client = this.#clients.get(address);
@@ -252,9 +271,10 @@ export class Nodes {
       const status = await client.node();
       const node = { id: status.id, client, owner: this.#owner, status };
       if (known && known.id !== node.id) this.#known.delete(known.id);
+      const unseen = await saveNode(sql, clock, node.id, address);
+      await this.#take(node);
       this.#known.set(node.id, node);
       this.#firstMiss.delete(node.id);
-      const unseen = await saveNode(sql, clock, node.id, address);
       if (unseen !== undefined && !this.#unseen.has(node.id)) this.#unseen.set(node.id, unseen);
       return node;
     } catch (error) {
@@ -263,6 +283,11 @@ export class Nodes {
       throw error;
     }
   }
+}
+
+/** Another platform with the same rows is ahead at a node. */
+class OtherAhead extends Error {
+  override name = 'OtherAhead';
 }
 
 const isLate = (error: unknown): boolean => error instanceof NodeFailure && error.isLate;
@@ -288,6 +313,7 @@ export function toApiFailure(error: unknown, missing = 'sandbox'): unknown {
     sandbox_busy: () => busy(message),
     sandbox_not_running: notRunning,
     memory_not_saved: () => new ApiError('memory_not_saved', `${message}; or pause with files_only`),
+    fenced: () => noCapacity(`${aheadText}; ${aheadFix}`),
     not_supported_on_v1: () => new ApiError('not_supported_on_v1', 'this needs a v2 sandbox'),
     workspace_too_large: () => new ApiError('workspace_too_large', message),
   };
