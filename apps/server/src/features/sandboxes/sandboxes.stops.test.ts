@@ -59,7 +59,7 @@ describe('a gateway that has just started', () => {
     };
     const node = createServer((request, response) => {
       request.resume();
-      const body = { ...status, sandboxes: [], entries: [] };
+      const body = { ...status, accepted: true, sandboxes: [], entries: [] };
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     });
     const socket = join(folder, 'node.sock');
