@@ -23,6 +23,9 @@ export const heartbeat = z
       .describe('By when a success is expected, unless it is down or paused: `late` from then on (additive)'),
     down_since: dateTime.optional().describe('Of one that is down (additive)'),
     paused_until: dateTime.optional().describe('Of one that is paused and goes on by itself (additive)'),
+    muted_until: dateTime
+      .optional()
+      .describe('Nobody is told before this that it is down; one that still is is told of again then (additive)'),
     days: z
       .string()
       .optional()

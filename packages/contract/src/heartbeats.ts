@@ -171,6 +171,10 @@ export const heartbeats = {
           paused_until: resettable(instant).describe(
             'Pauses it now and lets it go on by itself then, at most a year from now; `null`: a pause has no end (additive)',
           ),
+          muted_until: resettable(instant).describe(
+            'Silences it: until then, at most a year from now, nobody is told that it is down, and its status stays what it is. ' +
+              'Ends with a success after an outage; `null` ends it now (additive)',
+          ),
         })
         .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required')
         .refine(({ paused, paused_until: until }) => paused !== false || until == null, {

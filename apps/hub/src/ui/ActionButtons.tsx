@@ -9,11 +9,14 @@ export function ActionButtons({
   actions,
   stale,
   first = 'primary',
+  isSilent = false,
 }: {
   actions: readonly Action[];
   stale: readonly string[];
   /** How the first one looks. */
   first?: 'primary' | 'plain';
+  /** Of a monitor that nobody is told of for now. */
+  isSilent?: boolean;
 }) {
   const words = useWords();
   const acts = useActs();
@@ -22,9 +25,16 @@ export function ActionButtons({
       {actions.map((action, at) => {
         const call = operationOf(action);
         if (!call) return null;
-        // A message cannot hold the instant when a pause ends: the button here adds it.
+        // A message cannot hold the instant when a silence ends: the button here adds it.
         if (action.id === 'pause' && call.operation === 'heartbeats.update')
-          return <Silence key={action.id} id={action.path.split('/').at(-1) ?? ''} look={at === 0 ? first : 'plain'} />;
+          return (
+            <Silence
+              key={action.id}
+              id={action.path.split('/').at(-1) ?? ''}
+              look={at === 0 ? first : 'plain'}
+              isSilent={isSilent}
+            />
+          );
         return (
           <Button
             key={action.id}

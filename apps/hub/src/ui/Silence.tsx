@@ -6,23 +6,44 @@ import { Button } from './Button.tsx';
 const hourMs = 3_600_000;
 const stale = ['heartbeats', 'overview', 'notifications'];
 
-/** Silences a monitor for an hour, with Undo: one press that ends by itself, where a pause would stay for ever. */
-export function Silence({ id, look = 'primary' }: { id: string; look?: 'primary' | 'plain' }) {
+/** Silences a monitor, with Undo. It stays what it is, and is told of again when the time is over. */
+export function useSilence(id: string): {
+  silence(until: Date, done: string): Promise<unknown>;
+  hear(): Promise<unknown>;
+} {
   const words = useWords();
   const acts = useActs();
-  const text = words.monitors;
   const params = { id };
-  const silence = (): Promise<unknown> =>
-    acts.send(
-      'heartbeats.update',
-      { params, body: { paused: true, paused_until: new Date(Date.now() + hourMs).toISOString() } },
-      text.silenced,
+  const hear = (): Promise<unknown> =>
+    acts.run(async () => api.heartbeats.update({ params, body: { muted_until: null } }), {
+      done: words.monitors.heard,
       stale,
-      () =>
-        acts.run(async () => api.heartbeats.update({ params, body: { paused: false } }), { done: text.resumed, stale }),
+    });
+  const silence = (until: Date, done: string): Promise<unknown> =>
+    acts.send('heartbeats.update', { params, body: { muted_until: until.toISOString() } }, done, stale, hear);
+  return { silence, hear };
+}
+
+/** The button that silences a monitor for an hour, or of one that is silenced the one that ends it. */
+export function Silence({
+  id,
+  look = 'primary',
+  isSilent = false,
+}: {
+  id: string;
+  look?: 'primary' | 'plain';
+  isSilent?: boolean;
+}) {
+  const text = useWords().monitors;
+  const { silence, hear } = useSilence(id);
+  if (isSilent)
+    return (
+      <Button look={look} onPress={hear}>
+        {text.hear}
+      </Button>
     );
   return (
-    <Button look={look} onPress={silence}>
+    <Button look={look} onPress={() => silence(new Date(Date.now() + hourMs), text.silenced)}>
       {text.pauseFor.hour}
     </Button>
   );

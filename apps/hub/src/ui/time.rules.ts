@@ -67,3 +67,11 @@ export function localOf(at: string | undefined): string {
   const date = new Date(at);
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
+
+/** Six in the morning of the next day, where this device is. */
+export function tomorrow(): Date {
+  const day = new Date();
+  day.setDate(day.getDate() + 1);
+  day.setHours(6, 0, 0, 0);
+  return day;
+}

@@ -5,6 +5,7 @@ export const pagesEn = {
   now: {
     title: 'Now',
     allWell: 'Nothing needs you.',
+    silent: 'Silenced for now',
     attention: 'Needs you',
     next: 'Next',
     recent: 'Recent',
@@ -129,6 +130,10 @@ export const pagesEn = {
     rotateText: 'The address of before answers 404 at once. Jobs that use it need the new one.',
     pauseFor: { hour: 'Silence 1 h', day: 'Silence until tomorrow', ever: 'Pause' },
     silenced: 'Silenced for an hour',
+    silencedToTomorrow: 'Silenced until tomorrow',
+    silentUntil: 'Silenced until',
+    hear: 'Alert me again',
+    heard: 'You are told again when it is down',
     paused: 'Paused',
     resumed: 'Resumed: it waits for its next ping',
     pausedUntil: 'Paused until',

@@ -6,6 +6,7 @@ export const pagesRo: typeof pagesEn = {
   now: {
     title: 'Acum',
     allWell: 'Nimic nu are nevoie de tine.',
+    silent: 'Fără alerte pentru moment',
     attention: 'Are nevoie de tine',
     next: 'Urmează',
     recent: 'Recente',
@@ -130,6 +131,10 @@ export const pagesRo: typeof pagesEn = {
     rotateText: 'Adresa de dinainte răspunde imediat 404. Sarcinile care o folosesc au nevoie de cea nouă.',
     pauseFor: { hour: 'Fără alerte 1 h', day: 'Fără alerte până mâine', ever: 'Oprește' },
     silenced: 'Fără alerte timp de o oră',
+    silencedToTomorrow: 'Fără alerte până mâine',
+    silentUntil: 'Fără alerte până',
+    hear: 'Anunță-mă din nou',
+    heard: 'Ești anunțat din nou când nu răspunde',
     paused: 'Oprit',
     resumed: 'Reluat: așteaptă semnalul următor',
     pausedUntil: 'Oprit până',

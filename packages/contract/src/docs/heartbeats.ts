@@ -85,7 +85,8 @@ export const heartbeatsDocs = {
   update: {
     description:
       'A new `period_s` counts from the last success, a new `cron` from now; they end each other. A paused monitor alerts nobody; ' +
-      '`paused: false`, or the instant of `paused_until`, begins it anew as `new`, and a success ends the pause too.',
+      '`paused: false`, or the instant of `paused_until`, begins it anew as `new`, and a success ends the pause too. ' +
+      '`muted_until` is no state: a monitor that is down stays so, and its owner is told again when the silence ends.',
     example: {
       params: { id: samples.heartbeat },
       body: { paused_until: '2026-11-09T08:00:00+02:00' },

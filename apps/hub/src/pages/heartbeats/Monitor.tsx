@@ -11,10 +11,10 @@ import { DeleteDialog } from '../../ui/DeleteDialog.tsx';
 import { Dialog } from '../../ui/Dialog.tsx';
 import { Menu } from '../../ui/Menu.tsx';
 import { Page } from '../../ui/Page.tsx';
-import { Silence } from '../../ui/Silence.tsx';
+import { Silence, useSilence } from '../../ui/Silence.tsx';
 import { Answered } from '../../ui/State.tsx';
 import { Status } from '../../ui/Status.tsx';
-import { duration } from '../../ui/time.rules.ts';
+import { duration, tomorrow } from '../../ui/time.rules.ts';
 import { Clock, Time } from '../../ui/Time.tsx';
 import { useWords, useZone } from '../../words/words.tsx';
 import { bodyOf, draftOf, MonitorForm } from './MonitorForm.tsx';
@@ -49,7 +49,7 @@ function Facts({ monitor }: { monitor: MonitorRecord }) {
   const text = words.monitors;
   const zone = useZone();
   const { status, last_ping_at: last, cron, period_s: period, grace_s: grace, tz } = monitor;
-  const { expected_at: expected, down_since: since, paused_until: until, tags, days } = monitor;
+  const { expected_at: expected, down_since: since, paused_until: until, muted_until: muted, tags, days } = monitor;
   return (
     <div class="stack">
       <p class="facts">
@@ -84,6 +84,14 @@ function Facts({ monitor }: { monitor: MonitorRecord }) {
             </dd>
           </>
         )}
+        {muted !== undefined && (
+          <>
+            <dt>{text.silentUntil}</dt>
+            <dd>
+              <Clock at={muted} />
+            </dd>
+          </>
+        )}
         {until !== undefined && (
           <>
             <dt>{text.pausedUntil}</dt>
@@ -103,15 +111,12 @@ function MonitorActs({ monitor }: { monitor: MonitorRecord }) {
   const [, go] = useLocation();
   const [open, setOpen] = useState<'edit' | 'rotate' | 'delete'>();
   const text = words.monitors;
-  const { id, name, status } = monitor;
+  const { id, name, status, muted_until: muted } = monitor;
   const params = { id };
-  const pause = (until?: Date): Promise<unknown> =>
-    acts.send(
-      'heartbeats.update',
-      { params, body: { paused: true, ...(until && { paused_until: until.toISOString() }) } },
-      text.paused,
-      stale,
-    );
+  const { silence } = useSilence(id);
+  const isSilent = muted !== undefined;
+  const pause = (): Promise<unknown> =>
+    acts.send('heartbeats.update', { params, body: { paused: true } }, text.paused, stale);
   const close = (): void => setOpen(undefined);
   const isBroken = status === 'down' || status === 'late';
   return (
@@ -125,16 +130,23 @@ function MonitorActs({ monitor }: { monitor: MonitorRecord }) {
           {words.actions.resume}
         </Button>
       )}
-      {isBroken && <Silence id={id} />}
+      {(isBroken || isSilent) && <Silence id={id} isSilent={isSilent} />}
       <Menu
         label={words.moreActs}
         items={[
           ...(status === 'paused'
             ? []
             : [
-                ...(isBroken ? [] : [{ label: text.pauseFor.hour, act: () => pause(new Date(Date.now() + hourMs)) }]),
-                { label: text.pauseFor.day, act: () => pause(new Date(Date.now() + 24 * hourMs)) },
-                { label: text.pauseFor.ever, act: () => pause() },
+                ...(isBroken || isSilent
+                  ? []
+                  : [
+                      {
+                        label: text.pauseFor.hour,
+                        act: () => silence(new Date(Date.now() + hourMs), text.silenced),
+                      },
+                    ]),
+                { label: text.pauseFor.day, act: () => silence(tomorrow(), text.silencedToTomorrow) },
+                { label: text.pauseFor.ever, act: pause },
               ]),
           { label: text.edit, act: () => setOpen('edit') },
           { label: text.rotate, act: () => setOpen('rotate') },

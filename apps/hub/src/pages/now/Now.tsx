@@ -11,6 +11,7 @@ import { Menu } from '../../ui/Menu.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
 import { RunState } from '../../ui/RunState.tsx';
 import { Answered } from '../../ui/State.tsx';
+import { tomorrow } from '../../ui/time.rules.ts';
 import { Clock, Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
 import { NextRun } from '../schedules/NextRun.tsx';
@@ -49,7 +50,8 @@ export function Now() {
   );
 }
 
-const isCalm = ({ attention }: Overview): boolean => attention.length === 0;
+const isCalm = ({ attention }: Overview): boolean => attention.every(isSilent);
+const isSilent = ({ muted_until: until }: Item): boolean => until !== undefined;
 
 /** Stops every schedule for a while, or lets them go on. */
 function PauseMenu({ overview }: { overview: Overview }) {
@@ -81,14 +83,6 @@ function PauseMenu({ overview }: { overview: Overview }) {
       ]}
     />
   );
-}
-
-/** Six in the morning of the next day, where this device is. */
-function tomorrow(): Date {
-  const day = new Date();
-  day.setDate(day.getDate() + 1);
-  day.setHours(6, 0, 0, 0);
-  return day;
 }
 
 function Tiles({ overview: { counts } }: { overview: Overview }) {
@@ -155,10 +149,12 @@ function Tiles({ overview: { counts } }: { overview: Overview }) {
   );
 }
 
-function Attention({ overview: { attention, unavailable, counts } }: { overview: Overview }) {
+function Attention({ overview: { attention: all, unavailable, counts } }: { overview: Overview }) {
   const words = useWords();
   const [isAll, setAll] = useState(false);
   const hasMachine = !counts.machines || counts.machines.online + counts.machines.away > 0;
+  const attention = all.filter((item) => !isSilent(item));
+  const silent = all.filter(isSilent);
   const first = 8;
   const shown = isAll ? attention : attention.slice(0, first);
   return (
@@ -183,6 +179,18 @@ function Attention({ overview: { attention, unavailable, counts } }: { overview:
       {shown.length < attention.length && (
         <Button onPress={() => setAll(true)}>{words.count.items(attention.length - shown.length)}</Button>
       )}
+      {silent.length > 0 && (
+        <>
+          <h3>{words.now.silent}</h3>
+          <ul class="cards">
+            {silent.map((item) => (
+              <li key={`${item.kind}-${item.id}`}>
+                <ItemCard item={item} hasMachine={hasMachine} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
       {isAll && attention.length >= manyItems && <p class="hint">{words.now.andMore}</p>}
     </section>
   );
@@ -206,6 +214,11 @@ function ItemCard({ item, hasMachine }: { item: Item; hasMachine: boolean }) {
             <Link href={item.href}>{item.title}</Link>
           </h3>
         )}
+        {item.muted_until !== undefined && (
+          <p>
+            {words.monitors.silentUntil} <Clock at={item.muted_until} />
+          </p>
+        )}
         {item.waiting_for !== undefined && <p>{words.runs.waits[item.waiting_for]}</p>}
         {item.detail !== undefined &&
           (isInstant ? (
@@ -220,6 +233,7 @@ function ItemCard({ item, hasMachine }: { item: Item; hasMachine: boolean }) {
         {item.kind === 'run_stuck' && <StuckLink item={item} hasMachine={hasMachine} />}
         <ActionButtons
           actions={item.actions}
+          isSilent={isSilent(item)}
           first={item.kind === 'run_stuck' ? 'plain' : 'primary'}
           stale={['overview', 'scheduler', 'heartbeats', 'notifications', 'schedules']}
         />

@@ -18,16 +18,41 @@ export interface Happened {
   monitor: Pick<MonitorRow, 'id' | 'account_id' | 'name'>;
   outage: number;
   transition: Transition;
+  /** Its owner hears nothing of it for now; features that wait for it do. */
+  isMuted: boolean;
+  /** The end of a silence, in which an outage that goes on is told of once more. */
+  again?: string;
 }
 
 /** The transitions of a monitor in a step; several outages in one step have a number each. */
-export function happenedIn(monitor: Happened['monitor'], before: MonitorState, step: MonitorStep): Happened[] {
+export function happenedIn(monitor: MonitorRow, before: MonitorState, step: MonitorStep): Happened[] {
   let { outage } = before;
   return step.transitions.map((transition) => {
-    if (transition.event === 'heartbeat.down') outage += 1;
-    return { monitor, outage, transition };
+    const isDown = transition.event === 'heartbeat.down';
+    if (isDown) outage += 1;
+    return { monitor, outage, transition, isMuted: isDown && isMuted(monitor) };
   });
 }
+
+/** Whether a silence is under way at the instant of the row. */
+const isMuted = ({ muted_until: until, now }: MonitorRow): boolean =>
+  until !== null && Date.parse(until) > Date.parse(now);
+
+/** What is told where a silence ends: of a monitor that is down since before, that it still is. */
+export function afterSilence(monitor: MonitorRow, state: MonitorState, step: MonitorStep): Happened[] {
+  const { muted_until: again } = monitor;
+  if (again === null || isMuted(monitor) || state.status !== 'down' || step.transitions.length > 0) return [];
+  const transition = { event: 'heartbeat.down', reason: 'It was silenced, and is still down.' } as const;
+  return [{ monitor, outage: state.outage, transition, isMuted: false, again }];
+}
+
+/** Monitors whose silence is over: its time has come, or they came up again after an outage. */
+export const silenceEnds = (happened: readonly Happened[], rows: readonly MonitorRow[]): string[] => {
+  const up = new Set(
+    happened.flatMap(({ monitor: { id }, transition: { event } }) => (event === 'heartbeat.up' ? [id] : [])),
+  );
+  return rows.flatMap((row) => (row.muted_until !== null && (up.has(row.id) || !isMuted(row)) ? [row.id] : []));
+};
 
 /** Tells the accounts and the hooks. The outage's number keeps an alert from being sent twice. */
 export async function announce(
@@ -36,12 +61,13 @@ export async function announce(
   hooks: HeartbeatHooks,
   happened: readonly Happened[],
 ): Promise<void> {
+  const told = happened.filter(({ isMuted: isQuiet }) => !isQuiet);
   await notifyMany(
     kernel,
     tx,
-    happened.map(({ monitor, outage, transition: { event, reason } }) => ({
+    told.map(({ monitor, outage, transition: { event, reason }, again }) => ({
       accountId: monitor.account_id,
-      dedupeKey: `${event}:${monitor.id}:${outage}`,
+      dedupeKey: [event, monitor.id, outage, ...(again === undefined ? [] : [again])].join(':'),
       type: event,
       title: event === 'heartbeat.down' ? `${monitor.name} is down` : `${monitor.name} is up again`,
       body: reason,
@@ -50,7 +76,8 @@ export async function announce(
       data: { heartbeat_id: monitor.id },
     })),
   );
-  for (const { monitor, transition } of happened) {
+  for (const { monitor, transition, again } of happened) {
+    if (again !== undefined) continue;
     await hooks.onTransition?.(tx, { accountId: monitor.account_id, monitorId: monitor.id, event: transition.event });
   }
 }

@@ -1,12 +1,20 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { ApiError, toApiError } from '../../kernel/base/errors.ts';
-import { announce, type Happened, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
+import { announce, type Happened, happenedIn, type HeartbeatHooks, silenceEnds } from './heartbeats.alert.ts';
 import { ownersOf } from './heartbeats.keys.sql.ts';
 import { isTold, monitorChange } from './heartbeats.changes.ts';
 import type { Signal } from './heartbeats.rules.ts';
 import { receive } from './heartbeats.steps.ts';
-import { insertPings, lockAddressed, type MonitorRow, type NewPing, stateOf, trimPings } from './heartbeats.sql.ts';
+import {
+  endSilence,
+  insertPings,
+  lockAddressed,
+  type MonitorRow,
+  type NewPing,
+  stateOf,
+  trimPings,
+} from './heartbeats.sql.ts';
 import type { Flip } from './history/flips.ts';
 import { saveSteps, type Stepped } from './history/keep.ts';
 
@@ -109,12 +117,10 @@ export class PingBatches {
       tx,
       results.flatMap(({ change }) => change ?? []),
     );
-    await announce(
-      this.#kernel,
-      tx,
-      this.#hooks,
-      results.flatMap(({ happened }) => happened),
-    );
+    const happened = results.flatMap((result) => result.happened);
+    const heard = silenceEnds(happened, [...byMonitor.keys()]);
+    if (heard.length > 0) await endSilence(tx, heard);
+    await announce(this.#kernel, tx, this.#hooks, happened);
     return new Set([...byMonitor.values()].flat());
   }
 

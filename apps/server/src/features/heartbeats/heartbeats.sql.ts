@@ -33,6 +33,8 @@ export interface MonitorRow {
   told_at: string | null;
   tags: string[];
   paused_until: string | null;
+  /** Nobody is told before this that it is down. */
+  muted_until: string | null;
   down_since: string | null;
   flip_seq: number;
   /** Nothing is known of its states before this. */
@@ -48,7 +50,7 @@ export const nowMs = (db: Db, time: Time) => db`date_trunc('milliseconds', ${now
 export const columns = (db: Db, time: Time) => db`
   id, account_id, name, slug, period_s, grace_s, cron, tz, expected_at, token_hash, status, recovery_owed, outage, ping_seq, armed_at,
   last_success_at, last_ping_at, last_start_at, last_exit_code, started_at, start_rid, created_at, updated_at, told_at,
-  tags, paused_until, down_since, flip_seq, known_since, ${nowMs(db, time)} as now`;
+  tags, paused_until, muted_until, down_since, flip_seq, known_since, ${nowMs(db, time)} as now`;
 
 /** A monitor to be made. */
 interface NewMonitor extends Times {
@@ -133,15 +135,17 @@ export async function lockAddressed(
 /** postgres.js takes an array of bytes for one of its elements. */
 const hex = (bytes: Buffer): string => bytes.toString('hex');
 
-/** Something is due by now: its deadline, or the end of its pause. */
-const isDue = (db: Db, time: Time) => db`(deadline <= ${nowMs(db, time)} or paused_until <= ${nowMs(db, time)})`;
+/** Something is due by now: its deadline, the end of its pause, or that of its silence. */
+const isDue = (db: Db, time: Time) => db`
+  (deadline <= ${nowMs(db, time)} or paused_until <= ${nowMs(db, time)} or muted_until <= ${nowMs(db, time)})`;
+const firstDue = (db: Db) => db`least(deadline, paused_until, muted_until)`;
 
 /** Monitors of which something is due, or the one with `id` if so, locked; those at work elsewhere are left to it. */
 export async function lockDue(db: Db, time: Time, most: number, id: string | null = null): Promise<MonitorRow[]> {
   return db<MonitorRow[]>`
     select ${columns(db, time)} from heartbeats.monitors
     where ${isDue(db, time)} and (${id}::uuid is null or id = ${id})
-    order by least(deadline, paused_until) limit ${most} for update skip locked`;
+    order by ${firstDue(db)} limit ${most} for update skip locked`;
 }
 
 /** Monitors that wait for a ping, behind `after` by id, locked. */
@@ -154,7 +158,7 @@ export async function lockWatched(db: Db, time: Time, after: string, most: numbe
 /** Ids of monitors of which something is due. */
 export async function dueIds(db: Db, time: Time, most: number): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
-    select id from heartbeats.monitors where ${isDue(db, time)} order by least(deadline, paused_until) limit ${most}`;
+    select id from heartbeats.monitors where ${isDue(db, time)} order by ${firstDue(db)} limit ${most}`;
   return rows.map(({ id }) => id);
 }
 
@@ -163,7 +167,8 @@ export async function untilDue(db: Db, time: Time): Promise<number | undefined> 
   const [row] = await db<{ ms: number | null }[]>`
     select 1000 * extract(epoch from least(
       (select min(deadline) from heartbeats.monitors where deadline is not null),
-      (select min(paused_until) from heartbeats.monitors where paused_until is not null)
+      (select min(paused_until) from heartbeats.monitors where paused_until is not null),
+      (select min(muted_until) from heartbeats.monitors where muted_until is not null)
     ) - ${nowOf(db, time)})::float8 as ms`;
   return row?.ms ?? undefined;
 }
@@ -246,14 +251,25 @@ export async function updateTerms(
   db: Db,
   time: Time,
   id: string,
-  terms: Omit<Times, 'periodS'> & { name?: string | undefined; slug: string | null; tags: readonly string[] },
+  terms: Omit<Times, 'periodS'> & {
+    name?: string | undefined;
+    slug: string | null;
+    tags: readonly string[];
+    mutedUntil: string | null;
+  },
 ): Promise<MonitorRow> {
   const [row] = await db<MonitorRow[]>`
     update heartbeats.monitors set
       name = coalesce(${terms.name ?? null}::text, name), slug = ${terms.slug}, tags = ${[...terms.tags]}::text[], grace_s = ${terms.graceS}, cron = ${terms.cron}, tz = ${terms.tz},
+      muted_until = ${terms.mutedUntil},
       updated_at = ${nowMs(db, time)}
     where id = ${id} returning ${columns(db, time)}`;
   return row as MonitorRow;
+}
+
+/** Ends the silence of monitors. */
+export async function endSilence(db: Db, ids: readonly string[]): Promise<void> {
+  await db`update heartbeats.monitors set muted_until = null where id = any(${[...ids]}::uuid[])`;
 }
 
 /** Gives a monitor of the account another token; false when it does not exist. */

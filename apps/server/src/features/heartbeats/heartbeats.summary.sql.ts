@@ -16,12 +16,14 @@ interface TroubledRow {
   id: string;
   name: string;
   is_down: boolean;
+  /** Until when nobody is told; null: a person needs to look. */
+  muted_until: string | null;
   since: string;
 }
 
-/** Monitors that are down or late at an instant, those that are down first, the newest trouble first. */
+/** Monitors that are down or late at an instant, those that are silenced last, those that are down first, the newest trouble first. */
 export const listTroubled = statement<TroubledRow>(`
-  select id, name, (status = 'down') as is_down,
+  select id, name, (status = 'down') as is_down, case when muted_until > $2::timestamptz then muted_until end as muted_until,
     case when status = 'up' then ${expected}
       when last_ping_at > coalesce(last_success_at, '-infinity') then last_ping_at
       else ${expected} + grace_s * interval '1 second' end as since
@@ -30,7 +32,7 @@ export const listTroubled = statement<TroubledRow>(`
     union all
     (select * from heartbeats.monitors where account_id = $1 and status = 'up' and ${expected} <= $2::timestamptz limit 500)
   ) m
-  order by is_down desc, since desc limit $3`);
+  order by (m.muted_until > $2::timestamptz) is true, is_down desc, since desc limit $3`);
 
 /** Monitors by a part of their name. */
 export const findMonitors = namedStatement('heartbeats.monitors', 'name');

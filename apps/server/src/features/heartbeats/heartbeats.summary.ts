@@ -15,10 +15,11 @@ export const heartbeatsOverview: OverviewPart = {
     const of = (status: string): number => rows.find((row) => row.status === status)?.n ?? 0;
     const late = rows.find(({ status }) => status === 'up')?.late ?? 0;
     const counts = { up: of('up') - late, late, down: of('down'), paused: of('paused'), new: of('new') };
-    const attention = troubled.map(({ id, name, is_down: isDown, since }) => ({
+    const attention = troubled.map(({ id, name, is_down: isDown, since, muted_until: until }) => ({
       id,
       kind: isDown ? ('heartbeat_down' as const) : ('heartbeat_late' as const),
-      severity: isDown ? ('critical' as const) : ('warning' as const),
+      severity: until !== null ? ('info' as const) : isDown ? ('critical' as const) : ('warning' as const),
+      ...(until !== null && { muted_until: until }),
       title: name,
       since,
       href: `/heartbeats/${id}`,

@@ -263,6 +263,43 @@ describe('heartbeats', () => {
     assert.equal((await patch({ paused: false })).body.status, 'new');
   });
 
+  test('silenced: it is down and nobody is told, then told again if it still is; a recovery ends the silence', async () => {
+    const { id, path } = await create();
+    const mute = (minutes: number) =>
+      api('PATCH', `/v1/heartbeats/${id}`, { muted_until: new Date(clock.now() + minutes * minute).toISOString() });
+    await ping(`${path}/fail`);
+    assert.deepEqual(await alerts(id), ['heartbeat.down']);
+    const muted = (await mute(60)).body;
+    assert.deepEqual([muted.status, typeof muted.muted_until], ['down', 'string']);
+    const item = async () =>
+      (await api('GET', '/v1/overview')).body.attention.find((one: { id: string }) => one.id === id);
+    assert.deepEqual([(await item()).severity, (await item()).muted_until], ['info', muted.muted_until]);
+    clock.advance(60 * minute - 1);
+    assert.equal((await find(id)).muted_until, muted.muted_until);
+    assert.deepEqual(await alerts(id), ['heartbeat.down']);
+    clock.advance(1);
+    await until(async () => (await alerts(id)).length === 2);
+    assert.deepEqual([(await find(id)).muted_until, await statusOf(id)], [undefined, 'down']);
+    assert.equal((await item()).severity, 'critical');
+    // What comes up while it is silenced is told, and ends the silence: the next outage is told at once.
+    await mute(60);
+    await ping(path);
+    assert.equal((await find(id)).muted_until, undefined);
+    await ping(`${path}/fail`);
+    const both = ['heartbeat.down', 'heartbeat.down'];
+    assert.deepEqual(await alerts(id), [...both, 'heartbeat.up', 'heartbeat.down']);
+    // One that is up is silenced ahead: an outage in that time is told of when it is over.
+    await ping(path);
+    await mute(60);
+    await ping(`${path}/fail`);
+    assert.equal((await alerts(id)).filter((type) => type === 'heartbeat.down').length, 3);
+    clock.advance(60 * minute);
+    await until(async () => (await alerts(id)).filter((type) => type === 'heartbeat.down').length === 4);
+    assert.equal((await api('PATCH', `/v1/heartbeats/${id}`, { muted_until: '2020-01-01T00:00:00Z' })).status, 400);
+    await mute(60);
+    assert.equal((await api('PATCH', `/v1/heartbeats/${id}`, { muted_until: null })).body.muted_until, undefined);
+  });
+
   test('a failure while paused is recorded and changes nothing', async () => {
     const { id, path } = await create();
     await api('PATCH', `/v1/heartbeats/${id}`, { paused: true });

@@ -1,10 +1,10 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
-import { announce, type HeartbeatHooks, happenedIn } from './heartbeats.alert.ts';
+import { afterSilence, announce, type HeartbeatHooks, happenedIn, silenceEnds } from './heartbeats.alert.ts';
 import { monitorChange } from './heartbeats.changes.ts';
 import { expire } from './heartbeats.steps.ts';
-import { dueIds, lockDue, type MonitorRow, stateOf, untilDue } from './heartbeats.sql.ts';
+import { dueIds, endSilence, lockDue, type MonitorRow, stateOf, untilDue } from './heartbeats.sql.ts';
 import { saveSteps } from './history/keep.ts';
 
 const lookEveryMs = 1_000;
@@ -84,7 +84,12 @@ export class DeadlineTicker {
       tx,
       steps.map(({ row, step }) => monitorChange('updated', row, step.state)),
     );
-    const happened = steps.flatMap(({ row, before, step }) => happenedIn(row, before, step));
+    const happened = steps.flatMap(({ row, before, step }) => [
+      ...happenedIn(row, before, step),
+      ...afterSilence(row, before, step),
+    ]);
+    const heard = silenceEnds(happened, due);
+    if (heard.length > 0) await endSilence(tx, heard);
     await announce(this.#kernel, tx, this.#hooks, happened);
     return due.length;
   }

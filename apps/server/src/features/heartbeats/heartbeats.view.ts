@@ -11,6 +11,7 @@ export function toRecord(row: MonitorRow, state = stateOf(row), days?: string): 
   const expectedAt = instant(isExpected ? expectedOf(state) : null);
   const downSince = instant(state.status === 'down' ? state.downSince : null);
   const pausedUntil = instant(state.status === 'paused' ? state.pausedUntil : null);
+  const muted = row.muted_until !== null && Date.parse(row.muted_until) > Date.parse(row.now);
   return {
     id: row.id,
     name: row.name,
@@ -24,6 +25,7 @@ export function toRecord(row: MonitorRow, state = stateOf(row), days?: string): 
     ...(expectedAt !== undefined && { expected_at: expectedAt }),
     ...(downSince !== undefined && { down_since: downSince }),
     ...(pausedUntil !== undefined && { paused_until: pausedUntil }),
+    ...(muted && row.muted_until !== null && { muted_until: row.muted_until }),
     ...(days !== undefined && { days }),
     ...(lastPingAt !== undefined && { last_ping_at: lastPingAt }),
     ...(lastStartAt !== undefined && { last_start_at: lastStartAt }),

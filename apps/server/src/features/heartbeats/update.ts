@@ -25,10 +25,13 @@ export const update = (hooks: HeartbeatHooks): Operation =>
       const before = stateOf(row);
       const step = stepOf(before, body, now);
       const state = withTimes(step.state, body, now);
+      const { muted_until: until } = body;
+      if (until) endOf('muted_until', until, now);
       const changed = await updateTerms(tx, clock, row.id, {
         ...state,
         name: body.name,
         slug: slug === undefined ? row.slug : slug,
+        mutedUntil: until === undefined ? row.muted_until : until,
         tags: body.tags === undefined ? row.tags : [...new Set(body.tags ?? [])],
       });
       const flips = [...step.flips, ...flipsThrough(now, step.state, state)];
@@ -44,7 +47,7 @@ type Change = RouteParsed<typeof contract.heartbeats.update>['body'];
 
 /** Pauses it, ends its pause, or changes the end of that; with none of it what is due by now happens. */
 function stepOf(before: MonitorState, { paused, paused_until: until }: Change, now: number): MonitorStep {
-  if (until) return pause(before, true, now, endOf(until, now));
+  if (until) return pause(before, true, now, endOf('paused_until', until, now));
   if (paused !== undefined) return pause(before, paused, now);
   const due = expire(before, now);
   return until === null ? { ...due, state: { ...due.state, pausedUntil: null } } : due;
@@ -52,12 +55,12 @@ function stepOf(before: MonitorState, { paused, paused_until: until }: Change, n
 
 const longestPauseMs = 366 * 86_400_000;
 
-/** The end of a pause in milliseconds. Throws 400 for one that is over or too far away. */
-function endOf(until: string, now: number): number {
+/** The end of a pause or a silence in milliseconds. Throws 400 for one that is over or too far away. */
+function endOf(field: 'paused_until' | 'muted_until', until: string, now: number): number {
   const ms = Date.parse(until);
   if (ms > now && ms <= now + longestPauseMs) return ms;
   const message = 'must lie in the future, and at most a year from now';
-  throw badRequest(`paused_until: ${message}`, { paused_until: [message] });
+  throw badRequest(`${field}: ${message}`, { [field]: [message] });
 }
 
 /** The state under the times that a change gives; what it does not name stays. */

@@ -97,11 +97,15 @@ describe('the hub in a browser', { skip: noBrowser }, () => {
         const monitor = () => make(`/v1/heartbeats/${id}`, undefined, 'GET');
         await silence.click();
         await tab.getByText(words.now.allWell).waitFor();
-        await tab.getByText(words.now.ofMonitors(0, 0, 1), { exact: true }).waitFor();
-        const { status, paused_until: end } = await monitor();
-        assert.deepEqual([status, typeof end], ['paused', 'string']);
+        // It stays down, in a second place, and says until when nobody is told.
+        await tab.getByText(words.now.ofMonitors(0, 1, 0), { exact: true }).waitFor();
+        await tab.getByRole('heading', { name: words.now.silent }).waitFor();
+        await tab.locator('.card').filter({ hasText: words.monitors.silentUntil }).waitFor();
+        const { status, muted_until: end } = await monitor();
+        assert.deepEqual([status, typeof end], ['down', 'string']);
         await tab.getByRole('button', { name: words.undo, exact: true }).click();
-        await until(async () => (await monitor()).status === 'new');
+        await until(async () => (await monitor()).muted_until === undefined);
+        await silence.waitFor();
         check();
       });
 

@@ -106,8 +106,8 @@ describe('what a person does in three taps', { skip: noBrowser }, () => {
         const taps = await begin();
         await taps.on(tab.locator('.card').getByRole('button', { name: words.monitors.pauseFor.hour, exact: true }));
         await until(async () => {
-          const { status, paused_until: end } = await make(`/v1/heartbeats/${id}`, undefined, 'GET');
-          return status === 'paused' && end !== undefined;
+          const { status, muted_until: end } = await make(`/v1/heartbeats/${id}`, undefined, 'GET');
+          return status === 'down' && end !== undefined;
         });
         assert.equal(taps.count, 1);
       });

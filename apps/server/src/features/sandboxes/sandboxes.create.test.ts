@@ -26,7 +26,9 @@ async function openOrdinary(v1: NodeStatus['backends']['v1']) {
   const node = createServer((request, response) => {
     request.resume();
     const isCreate = request.method === 'PUT';
-    const body = isCreate ? { error: { code: 'sandbox_capacity', message: image } } : { ...status, accepted: true, sandboxes: [] };
+    const body = isCreate
+      ? { error: { code: 'sandbox_capacity', message: image } }
+      : { ...status, accepted: true, sandboxes: [] };
     response.writeHead(isCreate ? 503 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
   const socket = join(folder, 'node.sock');
@@ -81,7 +83,9 @@ describe('a create whose image is built first', () => {
         return;
       }
       if (request.method === 'DELETE') destroyed.push(request.url ?? '');
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ ...status, accepted: true, sandboxes: [] }));
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ ...status, accepted: true, sandboxes: [] }));
     });
     const socket = join(folder, 'node.sock');
     await once(node.listen(socket), 'listening');
