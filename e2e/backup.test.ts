@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  appendFileSync,
   chmodSync,
   cpSync,
   existsSync,
@@ -180,7 +181,18 @@ describe('a backup of a platform that runs', { concurrency: false }, () => {
 
   test('without a passphrase holds no secret, and is restored with the key from its copy', async () => {
     const plain = join(folder.path, 'plain.tar.zst');
+    // As somebody else might make a file: a cluster that lets anybody in and runs commands, settings that lead elsewhere.
+    const cluster = join(platform.dataDir, 'postgres');
+    const planted = join(cluster, 'recovery.signal');
+    const settings = join(platform.dataDir, 'settings.env');
+    appendFileSync(join(cluster, 'pg_hba.conf'), '\nhost all all 0.0.0.0/0 trust\n');
+    appendFileSync(join(cluster, 'postgresql.auto.conf'), "\nrestore_command = 'touch /tmp/pwned'\n");
+    writeFileSync(planted, '');
+    writeFileSync(settings, 'SVC_LOG_LEVEL=warn\nSVC_HUB_URL=https://elsewhere.example/hub\n');
     const made = await run(['backup', 'create', plain, '--json', '--data-dir', platform.dataDir]);
+    assert.equal(made.code, 0, made.stderr);
+    rmSync(planted);
+    rmSync(settings);
     assert.equal(JSON.parse(made.stdout).master_key, 'left out');
     const dataDir = join(folder.path, 'plain');
     const refused = await run(['restore', plain, '--data-dir', dataDir]);
@@ -193,6 +205,18 @@ describe('a backup of a platform that runs', { concurrency: false }, () => {
     assert.deepEqual(existsSync(dataDir) ? readdirSync(dataDir) : [], []);
     const restored = await run(['restore', plain, '--json', '--data-dir', dataDir, '--master-key-file', key]);
     assert.equal(restored.code, 0, restored.stderr);
+    const told = JSON.parse(restored.stdout);
+    assert.match(told.unsealed, /nothing proves who made this file/);
+    assert.ok(told.settings_left_out.includes('SVC_HUB_URL'), restored.stdout);
+    const kept = readFileSync(join(dataDir, 'settings.env'), 'utf8').split('\n');
+    assert.deepEqual(
+      kept.filter((line) => line !== '' && !line.startsWith('#')),
+      ['SVC_LOG_LEVEL=warn'],
+    );
+    const here = (name: string) => join(dataDir, 'postgres', name);
+    assert.equal(existsSync(here('recovery.signal')), false);
+    assert.doesNotMatch(readFileSync(here('pg_hba.conf'), 'utf8'), /0\.0\.0\.0\/0/);
+    assert.doesNotMatch(readFileSync(here('postgresql.auto.conf'), 'utf8'), /restore_command/);
   });
 
   test('goes into no folder that is not there: its disk may not be mounted', async () => {

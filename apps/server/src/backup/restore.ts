@@ -31,6 +31,10 @@ interface Restored extends Revived {
   files: number;
   /** Settings that name a file which is not on this machine; they became comments of settings.env. */
   missing?: string[];
+  /** Said of a file without a seal: its maker may be anybody. */
+  unsealed?: string;
+  /** Settings of such a file that became comments of settings.env: they could name a path, an address or a command. */
+  settings_left_out?: string[];
   /** Sandboxes that the backup does not have. */
   left_out?: string[];
 }
@@ -70,7 +74,8 @@ export async function restoreBackup(configOf: (kept: Given) => Config, store: St
       const blobs = await openBlobs(configOf(blobSettingsOf(verified)), staging);
       await unpack(staging, await store.open(name), verified, blobs);
       writeSecret(join(staging, masterKeyFile), masterKey);
-      const missing = placeSettings(staging);
+      const isSealed = verified.header.seal !== null;
+      const { missing, unproven } = placeSettings(staging, isSealed);
       const { created_at, installation } = verified.header;
       const revocations = await readRevocations(store, installation);
       const at = instantOf(Date.parse(created_at));
@@ -81,6 +86,7 @@ export async function restoreBackup(configOf: (kept: Given) => Config, store: St
         backup_of: created_at,
         files: verified.manifest.entries.length,
         ...(missing.length > 0 && { missing }),
+        ...(!isSealed && { unsealed: whoMadeThis, ...(unproven.length > 0 && { settings_left_out: unproven }) }),
         ...leftOut(verified.manifest),
         ...revived,
       };
@@ -125,14 +131,17 @@ function masterKeyOf(config: Config, verified: VerifiedBackup): string {
   );
 }
 
-/** Makes the settings those of this machine; answers the names of files that are not here. */
-function placeSettings(staging: string): string[] {
+/** Makes the settings those of this machine; answers the names of those that became comments. */
+function placeSettings(staging: string, isSealed: boolean): { missing: string[]; unproven: string[] } {
   const file = join(staging, settingsFileName);
-  if (!existsSync(file)) return [];
-  const { text, missing } = settingsHere(readFileSync(file, 'utf8'));
+  if (!existsSync(file)) return { missing: [], unproven: [] };
+  const { text, ...left } = settingsHere(readFileSync(file, 'utf8'), isSealed);
   writeFileSync(file, text, { mode: 0o600, flush: true });
-  return missing;
+  return left;
 }
+
+const whoMadeThis =
+  'nothing proves who made this file, as it has no seal: whoever did has made all that is in the database, keys of theirs included';
 
 function requireRoom(dataDir: string, { entries }: BackupManifest): void {
   const wanted = entries.reduce((sum, [, bytes]) => sum + bytes + 4_096, 0) + spareBytes;

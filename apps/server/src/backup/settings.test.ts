@@ -19,3 +19,22 @@ test('a settings file that names files of another machine is one that this machi
     [false, true, true, true, false, true, false],
   );
 });
+
+test('of a settings file without a seal only what names no place counts', () => {
+  const given = [
+    'SVC_PORT=8080',
+    'SVC_LOG_LEVEL=warn',
+    'SVC_BASE_URL=https://elsewhere.example',
+    'SVC_SANDBOXD_SOCKET=sock',
+    'SVC_BACKUP_DIR=backups',
+    'SVC_PROVIDERS=/etc/passwd',
+    'SVC_DNS_SERVERS=10.0.0.1',
+    'SVC_HOST=0.0.0.0',
+  ];
+  const { text, unproven } = settingsHere(given.join('\n'), false);
+  assert.deepEqual(
+    text.split('\n').filter((line) => !line.startsWith('#')),
+    ['SVC_PORT=8080', 'SVC_LOG_LEVEL=warn'],
+  );
+  assert.equal(unproven.length, 6);
+});

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { CommandError } from '../kernel/base/command-error.ts';
 import type { Blobs } from '../kernel/outside/blobs.ts';
-import { giveCluster, makeClusterPlace } from '../postgres/embedded.ts';
+import { configureCluster, giveCluster, makeClusterPlace } from '../postgres/embedded.ts';
 import { names, places } from './format.ts';
 import { nodeIdName } from './sandboxes.ts';
 import { checkName, entriesOf, openSealed, type VerifiedBackup } from './reader.ts';
@@ -28,7 +28,7 @@ export async function unpack(staging: string, source: Readable, verified: Verifi
       for await (const part of entry.body) void part;
       continue;
     }
-    if (!isWhole(entry.name, verified)) {
+    if (!isWhole(entry.name, verified) || isConfiguration(entry.name)) {
       for await (const part of entry.body) void part;
       continue;
     }
@@ -50,7 +50,17 @@ export async function unpack(staging: string, source: Readable, verified: Verifi
   }
   // Manifest and seal are in no list.
   if (read !== verified.manifest.entries.length + 2) throw changed();
+  await configureCluster(staging, cluster);
   await giveCluster(cluster);
+}
+
+/** What a cluster is made of (Postgres, "Database File Layout"): all else in its folder says how to run it. */
+const ofCluster =
+  /^(?:PG_VERSION|backup_label|base|global|pg_(?:commit_ts|dynshmem|logical|multixact|notify|replslot|serial|snapshots|stat|stat_tmp|subtrans|tblspc|twophase|wal|xact))$/;
+
+/** True for what could run a command or let somebody in: the configuration of the server, and signals to it. */
+function isConfiguration(name: string): boolean {
+  return name.startsWith(places.cluster) && !ofCluster.test(name.slice(places.cluster.length).split('/')[0] ?? '');
 }
 
 const changed = (): CommandError => new CommandError('the file changed while it was read; nothing was kept of it');

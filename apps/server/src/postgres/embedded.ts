@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import {
   accessSync,
   chmodSync,
+  copyFileSync,
   existsSync,
   lchownSync,
   lstatSync,
@@ -128,6 +129,19 @@ export function makeClusterPlace(dataDir: string): string {
   ownCluster(dataDir, cluster);
   mkdirSync(cluster, { mode: 0o700 });
   return cluster;
+}
+
+/**
+ * Gives a cluster that was put there the configuration of one that is made here: what somebody else's says (who may connect,
+ * commands for its log) counts for nothing.
+ */
+export async function configureCluster(dataDir: string, cluster: string): Promise<void> {
+  const user = platformUser();
+  const fresh = `${cluster}.conf`;
+  await createCluster(await binariesFor(dataDir, cluster, user), fresh, user);
+  for (const name of ['postgresql.conf', 'pg_hba.conf', 'pg_ident.conf', 'postgresql.auto.conf'])
+    copyFileSync(join(fresh, name), join(cluster, name));
+  rmSync(fresh, { recursive: true, force: true });
 }
 
 /** See `makeClusterPlace`. */
