@@ -1,5 +1,6 @@
+import { readlinkSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isRunning } from '@svc/process-lock';
+import { isAlive, isRunning } from '@svc/process-lock';
 import type { Config } from './config.ts';
 import { CommandError } from './kernel/base/command-error.ts';
 import { findDataDir } from './postgres/datadir.ts';
@@ -18,6 +19,22 @@ interface Stopped {
 }
 
 /**
+ * As root the record of a process is another user's word: throws `CommandError` for a pid that is neither that user's own nor a
+ * process of this release's Node.js.
+ */
+function requireOurs(dataDir: string, pid: number): void {
+  if (process.getuid?.() !== 0 || process.platform !== 'linux') return;
+  try {
+    if (statSync(`/proc/${pid}`).uid === statSync(dataDir).uid) return;
+    if (readlinkSync(`/proc/${pid}/exe`) === process.execPath) return;
+  } catch {
+    // It ended meanwhile, or is a process of the system without a program: not to be told to end either.
+    if (!isAlive(pid)) return;
+  }
+  throw new CommandError(`pid ${pid}, which ${dataDir} names, is no process of the platform: nothing was done to it`);
+}
+
+/**
  * Has the processes of a data dir drain and end, and waits for them. Throws `CommandError` when one does not, or is another
  * user's. Nothing runs: nothing to stop.
  */
@@ -25,6 +42,7 @@ export async function stop(config: Config): Promise<Stopped> {
   const dataDir = findDataDir(config);
   const processes = findRunningProcesses(dataDir);
   for (const { pid } of processes) {
+    requireOurs(dataDir, pid);
     try {
       process.kill(pid, 'SIGTERM');
     } catch (error) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { errorEnvelope } from '@svc/contract';
 import { issueKey } from '../../features/keys/index.ts';
@@ -51,6 +51,25 @@ describe('errors over HTTP', () => {
   test('400: a body that is no JSON, or has a key of the prototype', async () => {
     for (const body of ['{', '{"name":}', 'name=x', '[1,]', '"', '{"__proto__":{"x":1}}', '\u0000']) {
       isRefusal(await ask('/v1/keys', { raw: body }), 400, 'bad_request', body);
+    }
+  });
+
+  test('408 for a request that does not end; a connection on which nothing was asked is closed without a word', async () => {
+    const { server } = gateway.app.http;
+    for (const [bytes, expected] of [
+      ['GET /health HTTP/1.1\r\n', /^HTTP\/1\.1 408 [^]*connection: close[^]*took too long/],
+      ['', /^$/],
+    ] as const) {
+      const accepted = once(server, 'connection');
+      const socket = connect({ port: Number(new URL(gateway.url).port), host: '127.0.0.1' });
+      let text = '';
+      socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      const [there] = (await accepted) as [Socket];
+      if (bytes !== '') socket.write(bytes);
+      await until(async () => there.bytesRead === bytes.length);
+      server.emit('clientError', Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), there);
+      await once(socket, 'close');
+      assert.match(text, expected);
     }
   });
 

@@ -249,15 +249,22 @@ function clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void 
     socket.destroy();
     return;
   }
+  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  // Nothing was asked: a proxy would take an answer for that to its next request.
+  if (isLate && socket.bytesRead === 0) {
+    socket.end();
+    return;
+  }
   const message =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? 'the request headers are over 16 kB'
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      : isLate
         ? 'the request took too long to come'
         : 'the request is not valid HTTP';
+  const status = isLate ? 408 : 400;
   const body = JSON.stringify(badRequest(message).envelope());
   socket.end(
-    `HTTP/1.1 400 ${STATUS_CODES[400]}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `x-svc-trace-id: ${randomUUID()}\r\n${versionHeader}: ${version}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
