@@ -139,6 +139,18 @@ describe('the relay', () => {
     await until(async () => (await statusOf(env)).usable === true);
   });
 
+  test('a machine that sends over a hundred blocks of headers before an answer is let go', async () => {
+    await using env = await served();
+    await until(async () => (await statusOf(env)).usable === true);
+    env.daemon.blocks = 100;
+    const closed = once(env.daemon.socket, 'close');
+    env.daemon.tell();
+    assert.equal((await statusOf(env)).online, true);
+    env.daemon.blocks = 101;
+    env.daemon.tell();
+    await closed;
+  });
+
   for (const [where, other] of [
     ['one relay', false],
     ['two relays', true],

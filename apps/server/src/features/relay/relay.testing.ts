@@ -29,6 +29,8 @@ export class TestDaemon {
   readonly requests: IncomingHttpHeaders[] = [];
   /** Whether commands run. */
   isUsable = true;
+  /** Blocks of headers that it sends before it answers whether commands run. */
+  blocks = 0;
   /** It begins every answer but that of its reports, and ends none. */
   isEndless = false;
   report: Omit<RelayReport, 'seq'> = {
@@ -85,6 +87,8 @@ export class TestDaemon {
       stream.respond({ ':status': path === '/users' ? 200 : 503 });
       return void stream.write('{');
     }
+    for (let block = 0; path === '/noop' && block < this.blocks; block += 1)
+      stream.additionalHeaders({ ':status': 103 });
     if (path === '/noop') return void (stream.respond({ ':status': this.isUsable ? 204 : 503 }), stream.end());
     stream.respond({ ':status': 200 });
     if (path === '/users') return void this.#provision(stream);

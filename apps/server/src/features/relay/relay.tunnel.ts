@@ -30,6 +30,8 @@ const sessionWindow = 16 * 1024 * 1024;
 const mostReportBytes = 64 * 1024;
 /** Of a refusal in words. */
 const mostRefusalBytes = 4 * 1024;
+/** Blocks of headers before the answer of one stream; a daemon of ours sends none. */
+const mostHeaderBlocks = 100;
 const pingEveryMs = 10_000;
 /** A daemon from which nothing comes for so long is gone. */
 const silenceMs = 20_000;
@@ -138,6 +140,9 @@ export class Tunnel {
       reject(offline('did not answer'));
       stream.destroy(offline('did not answer'));
     });
+    let blocks = 0;
+    // Each block runs code here: a machine that sends one after the other has nothing to say.
+    stream.on('headers', () => ++blocks > mostHeaderBlocks && this.#session.destroy());
     stream.once('response', (headers) => resolve(Number(headers[':status'])));
     stream.once('error', reject);
     stream.once('close', () => reject(offline('left')));

@@ -90,6 +90,38 @@ describe('a WebSocket of the contract', () => {
     assert.equal(await both.closed, 1005);
   });
 
+  test('takes one message a turn of the loop, however many come in one packet', async () => {
+    const carried = t.carried();
+    const { hostname, port } = new URL(t.server.url);
+    const socket = connect(Number(port), hostname);
+    const head = [
+      `GET ${path} HTTP/1.1`,
+      `host: ${hostname}`,
+      `authorization: Bearer ${key}`,
+      'connection: Upgrade',
+      'upgrade: websocket',
+      'sec-websocket-version: 13',
+      `sec-websocket-key: ${randomBytes(16).toString('base64')}`,
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    const { duplex } = await carried;
+    let [turns, messages] = [0, 0];
+    const all = 5_000;
+    const turn = (): void => {
+      turns += 1;
+      if (messages < all) setImmediate(turn);
+    };
+    duplex.on('data', (chunk: Buffer) => {
+      if (messages === 0) turn();
+      messages += chunk.length;
+    });
+    // Masked with zeros: binary messages of one byte.
+    socket.write(Buffer.concat(Array.from({ length: all }, () => Buffer.from([0x82, 0x81, 0, 0, 0, 0, 7]))));
+    await until(() => messages === all);
+    assert.ok(turns > all / 4, `${turns} turns`);
+    socket.destroy();
+  });
+
   test('loses nothing that comes in one packet with the handshake', async () => {
     const carried = t.carried();
     const { hostname, port } = new URL(t.server.url);

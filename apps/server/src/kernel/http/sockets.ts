@@ -136,6 +136,8 @@ export function acceptSocket(
     maxPayload: mostBytes,
     // Audio does not shrink, and a message that was packed may be a bomb.
     perMessageDeflate: false,
+    // A message a turn of the loop: of one byte each there are 30,000 in a packet, and everybody else would wait for all.
+    allowSynchronousEvents: false,
     handleProtocols: (names) => [...names].find((name) => protocols.includes(name)) ?? false,
   });
   const { promise, resolve } = Promise.withResolvers<WebSocket | undefined>();
