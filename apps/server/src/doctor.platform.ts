@@ -17,6 +17,7 @@ import type { Kernel } from './kernel/kernel.ts';
 import { findStore, otherStoreFix } from './kernel/outside/blobs.marker.ts';
 import { idleLimitMs, listParts, workedMs } from './kernel/peers/parts.ts';
 import type { ProvidersPlace } from './kernel/outside/providers.ts';
+import { sharedFix, sharedSite, sharedText } from './sites.ts';
 import { unconfirmedFact } from './kernel/restored.ts';
 import { findHolder } from './kernel/streams/feed.ts';
 
@@ -55,8 +56,15 @@ export async function withDatabase(config: Config, { sql, bus, blobs, dataDir }:
     ...(await nodes(sql)),
     ...(await copies(sql)),
     ...(await restore(sql)),
+    ...(await sites(config)),
     ...(await signIn(config, sql)),
   ];
+}
+
+/** Previews on the platform's own site; nothing otherwise. */
+async function sites(config: Config): Promise<Check[]> {
+  const site = await sharedSite(config);
+  return site === undefined ? [] : [{ name: 'previews', ok: false, found: sharedText(site), fix: sharedFix }];
 }
 
 /** A restore that waits for a person; nothing otherwise. */

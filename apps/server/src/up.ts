@@ -35,6 +35,7 @@ import { findRunningProcesses, localUrl, writeRunning } from './running.ts';
 import { connectHelper } from './root/helper.client.ts';
 import { prepareSandboxd } from './sandboxd.ts';
 import { installMediaPackages } from './media-packages.ts';
+import { checkSites } from './sites.ts';
 import { type Supervised, superviseSandboxd } from './sandboxd.supervise.ts';
 
 /** Which part of the platform a process runs; all of it by default. */
@@ -132,6 +133,7 @@ async function openPlatform(
   const prepared = async (sql: Sql, dataDir: string): Promise<void> => {
     original = await settleHome(sql, dataDir);
   };
+  await checkSites(config);
   const openFolders = () => helper?.openFolders();
   const { value: kernel, close } = await openKernel(config, log, { ended, openFolders, prepared });
   if (original !== undefined) {

@@ -8,8 +8,8 @@ const stale = ['heartbeats', 'overview', 'notifications'];
 
 /** Silences a monitor, with Undo. It stays what it is, and is told of again when the time is over. */
 export function useSilence(id: string): {
-  silence(until: Date, done: string): Promise<unknown>;
-  hear(): Promise<unknown>;
+  silence: (until: Date, done: string) => Promise<unknown>;
+  hear: () => Promise<unknown>;
 } {
   const words = useWords();
   const acts = useActs();

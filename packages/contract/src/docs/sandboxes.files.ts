@@ -68,7 +68,7 @@ export const sandboxFilesDocs = {
       body: { port: 3000, ttl_seconds: 900 },
       response: {
         port: 3000,
-        url: 'https://3000-exampleexampleexampleexamp.preview.example.com/',
+        url: 'https://3000-exampleexampleexampleexamp.example-previews.net/',
         expires_at: '2026-11-02T09:15:00.000Z',
       },
     },

@@ -87,8 +87,8 @@ export class TestDaemon {
       stream.respond({ ':status': path === '/users' ? 200 : 503 });
       return void stream.write('{');
     }
-    for (let block = 0; path === '/noop' && block < this.blocks; block += 1)
-      stream.additionalHeaders({ ':status': 103 });
+    const blocks = path === '/noop' ? this.blocks : 0;
+    for (let block = 0; block < blocks; block += 1) stream.additionalHeaders({ ':status': 103 });
     if (path === '/noop') return void (stream.respond({ ':status': this.isUsable ? 204 : 503 }), stream.end());
     stream.respond({ ':status': 200 });
     if (path === '/users') return void this.#provision(stream);

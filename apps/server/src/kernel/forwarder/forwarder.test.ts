@@ -18,6 +18,7 @@ class TestOwner implements NameOwner {
   readonly unreachable = 'Nobody is at home.';
   readonly valid = new Set<string>();
   readonly page: Server = createServer((asked, answer) => {
+    answer.setHeader('clear-site-data', '"cookies"');
     answer.setHeader('set-cookie', ['__Host-visitor=stolen; Path=/', 'own=1; Domain=evil.test']);
     answer.end(JSON.stringify({ owner: this.name, url: asked.url, headers: asked.headers }));
   }).on('upgrade', (_asked, socket: Socket) => {
@@ -140,6 +141,7 @@ describe('the listener that forwards', () => {
     const inside = await ask('/', '__Host-visitor=me; own=2');
     assert.equal(JSON.parse(inside.text).headers.cookie, 'own=2');
     assert.deepEqual(inside.headers['set-cookie'], ['own=1'], 'and the page sets none of that name');
+    assert.equal(inside.headers['clear-site-data'], undefined, 'nor removes those of its whole site');
   });
 
   test('ends what is open when its owner says that its name is over, and that of no other owner', async () => {

@@ -105,7 +105,9 @@ export function headersOutside(
   page: ForwardedPage,
 ): OutgoingHttpHeaders {
   const { connection: _, 'keep-alive': __, 'set-cookie': set = [], 'transfer-encoding': ___, ...rest } = answer.headers;
-  const { 'service-worker-allowed': ____, 'content-security-policy': policy, location, ...others } = rest;
+  // `clear-site-data` of a page takes the cookies of all of its site along.
+  const { 'service-worker-allowed': ____, 'clear-site-data': _____, ...some } = rest;
+  const { 'content-security-policy': policy, location, ...others } = some;
   const { asked } = page;
   const isShown = (name: string): boolean => asked.by !== 'path' || !actsOnOrigin.test(name);
   const shown = Object.fromEntries(Object.entries(others).filter(([name]) => isShown(name)));
