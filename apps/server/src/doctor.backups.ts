@@ -4,10 +4,18 @@ import type { Config } from './config.ts';
 import type { Check } from './doctor.check.ts';
 
 const name = 'backups';
+const ignored = 'none is made in SVC_BACKUP_DIR: the database is a server of yours (SVC_DATABASE_URL)';
 
 /** How old the newest backup of this installation is, where the platform makes them by itself. */
 export async function backups(config: Config, installation: string): Promise<Check> {
   const { place, everySeconds, passphrase } = config.backup;
+  if (config.databaseUrl !== undefined && place !== undefined)
+    return {
+      name,
+      ok: false,
+      found: ignored,
+      fix: 'back that server up by its own means, and take SVC_BACKUP_DIR out',
+    };
   if (config.databaseUrl !== undefined)
     return { name, ok: true, found: 'the database is a server of yours, which has means of its own' };
   if (place === undefined)

@@ -1,9 +1,16 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { access, constants, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import type { Check } from './doctor.check.ts';
+import { backups } from './doctor.backups.ts';
+import { relays } from './doctor.relay.ts';
+import { sandboxes } from './doctor.sandboxes.ts';
 import { signIn } from './doctor.sign-in.ts';
+import { isInstalling } from '@svc/sandboxd/system-packages';
+import { MediaFiles, mediaCommand } from './features/media/index.ts';
+import { systemClock } from './kernel/base/clock.ts';
+import { findRunningProcesses, type RunningProcess } from './running.ts';
 import { readProviders } from './features/health/index.ts';
 import { checkBuild } from './features/hub/index.ts';
 import { countHeld } from './features/notifications/index.ts';
@@ -27,11 +34,26 @@ type Parts = Pick<Kernel, 'sql' | 'bus' | 'blobs' | 'dataDir'>;
 const leastFreeBytes = 1024 ** 3;
 
 /** The checks that a running platform makes of itself, for its operators. */
-export const checkPlatform = async (kernel: Parts & Pick<Kernel, 'config'>): Promise<Check[]> => [
+export const checkPlatform = async (kernel: Parts & Pick<Kernel, 'config' | 'log'>): Promise<Check[]> => [
   ...(await withDatabase(kernel.config, kernel)),
-  providers(kernel),
-  await hub(kernel.dataDir),
+  ...(await withoutDatabase(kernel.config, kernel)),
 ];
+
+/** Looks at what a platform has beside its database. */
+export async function withoutDatabase(
+  config: Config,
+  { dataDir, log }: Pick<Kernel, 'dataDir' | 'log'>,
+): Promise<Check[]> {
+  const running = findRunningProcesses(dataDir);
+  return [
+    ...users(running),
+    providers({ config, dataDir }),
+    await hub(dataDir),
+    await recordings(config, { dataDir, log }),
+    ...(await relays(config, running)),
+    ...(await sandboxes(config, running)),
+  ];
+}
 
 /** Looks at the database, what hangs on it, and how people sign in. */
 export async function withDatabase(config: Config, { sql, bus, blobs, dataDir }: Parts): Promise<Check[]> {
@@ -57,6 +79,7 @@ export async function withDatabase(config: Config, { sql, bus, blobs, dataDir }:
     ...(await copies(sql)),
     ...(await restore(sql)),
     ...(await sites(config)),
+    await backups(config, await installationOf(sql)),
     ...(await signIn(config, sql)),
   ];
 }
@@ -66,6 +89,10 @@ async function sites(config: Config): Promise<Check[]> {
   const site = await sharedSite(config);
   return site === undefined ? [] : [{ name: 'previews', ok: false, found: sharedText(site), fix: sharedFix }];
 }
+
+/** Without the schema there is no fact either. */
+const installationOf = async (sql: Sql): Promise<string> =>
+  (await readFact(sql, 'installation').catch(() => undefined))?.toString('hex') ?? '';
 
 /** A restore that waits for a person; nothing otherwise. */
 async function restore(sql: Sql): Promise<Check[]> {
@@ -135,7 +162,7 @@ async function copies(sql: Sql): Promise<Check[]> {
 }
 
 /** The pages of the hub: built for this version, or why they cannot be. */
-export async function hub(dataDir: string): Promise<Check> {
+async function hub(dataDir: string): Promise<Check> {
   const name = 'hub';
   const { isBuilt, failure } = await checkBuild(dataDir);
   if (failure === undefined)
@@ -177,7 +204,7 @@ async function storage(config: Config, { sql, blobs, dataDir }: Omit<Parts, 'bus
 }
 
 /** Looks at the providers file, and at lanes without a key. */
-export function providers(place: ProvidersPlace): Check {
+function providers(place: ProvidersPlace): Check {
   const name = 'providers';
   try {
     const { length } = readProviders(place);
@@ -191,4 +218,41 @@ export function providers(place: ProvidersPlace): Check {
   } catch (error) {
     return { name, ok: false, found: (error as Error).message, fix: 'mend the providers file' };
   }
+}
+
+/** Which ffmpeg reads recordings, and whether a cage keeps strangers' files from the machine. */
+async function recordings(config: Config, { dataDir, log }: Pick<Kernel, 'dataDir' | 'log'>): Promise<Check> {
+  const name = 'recordings';
+  const { mediaScratchBytes: scratchBytes } = config;
+  const { ffmpeg, cage } = await new MediaFiles({
+    dataDir,
+    scratchBytes,
+    clock: systemClock,
+    log,
+  }).ready();
+  if (ffmpeg === null && isInstalling()) return { name, ok: true, found: 'its packages are being installed' };
+  if (ffmpeg === null) return { name, ok: false, found: 'no ffmpeg: transcripts cannot read them', fix: mediaCommand };
+  const found = `ffmpeg ${ffmpeg}, cage: ${cage}`;
+  if (cage === 'bwrap' || process.platform !== 'linux') return { name, ok: true, found };
+  const fix = `without bubblewrap a fault of ffmpeg is one of this machine; ${mediaCommand}, and allow user namespaces`;
+  return { name, ok: true, found, fix };
+}
+
+/** The user of a platform that was started as root where no user `svc` could be made. */
+const nobody = 65_534;
+
+/** Gateway and worker need nothing of root: one that has its rights could not leave them (`root/start.ts`). */
+function users(running: readonly RunningProcess[]): Check[] {
+  const name = 'user';
+  const serving = running.filter(({ part }) => part !== 'sandboxd');
+  if (serving.length === 0 || process.platform !== 'linux') return [];
+  const isOf = (uid: number) =>
+    serving.filter(({ pid }) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === uid);
+  const asRoot = isOf(0);
+  if (asRoot.length === 0) {
+    const shared = ' but nobody, whom other programs may be too: a user svc could not be made here';
+    return [{ name, ok: true, found: `gateway and worker are not root${isOf(nobody).length > 0 ? shared : ''}` }];
+  }
+  const found = `pid ${asRoot.map(({ pid }) => pid).join(', ')} runs as root`;
+  return [{ name, ok: false, found, fix: 'see the first line of its log, or start it as another user' }];
 }

@@ -1,25 +1,19 @@
-import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { release } from 'node:os';
-import { isInstalling } from '@svc/sandboxd/system-packages';
 import type { Config } from './config.ts';
 import { NoDatabase } from './database.ts';
-import { backups } from './doctor.backups.ts';
 import type { Check } from './doctor.check.ts';
-import { hub, providers, waiting, withDatabase } from './doctor.platform.ts';
-import { relays, terminals } from './doctor.relay.ts';
-import { sandboxes } from './doctor.sandboxes.ts';
-import { MediaFiles, mediaCommand } from './features/media/index.ts';
-import { systemClock } from './kernel/base/clock.ts';
+import { waiting, withDatabase, withoutDatabase } from './doctor.platform.ts';
+import { terminals } from './doctor.relay.ts';
 import type { Log } from './kernel/base/log.ts';
 import { migrationNames } from './kernel/db/applied.ts';
-import { readFact } from './kernel/db/facts.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { type Diagnosis, type Opened, openDiagnosis } from './resources.ts';
 import { askGateway, findRunningProcesses, localUrl, type RunningProcess } from './running.ts';
 
 /**
- * Checks the machine for what the platform needs (launch contract). Changes nothing; an embedded server that does not
+ * Checks the machine for what the platform needs (launch contract): what a running one checks of itself, and what only a command
+ * beside it can. Changes nothing; an embedded server that does not
  * run is started for as long as the check takes.
  */
 export async function doctor(config: Config, log: Log): Promise<Check[]> {
@@ -28,26 +22,15 @@ export async function doctor(config: Config, log: Log): Promise<Check[]> {
   try {
     opened = await openDiagnosis(config, log);
     checks.push(...(await withDatabase(config, opened.value)));
-    const installation = await readFact(opened.value.sql, 'installation').catch(() => undefined);
-    checks.push(await backups(config, installation?.toString('hex') ?? ''));
   } catch (error) {
     if (error instanceof NoDatabase) checks.push(...notStartedYet(config));
     else checks.push(databaseFault(config, error as Error));
   } finally {
     await opened?.close();
   }
-  const running = findRunningProcesses(findDataDir(config));
-  checks.push(
-    ...users(running),
-    await gatewayPort(config, running),
-    providers({ config, dataDir: findDataDir(config) }),
-    await hub(findDataDir(config)),
-    await recordings(config, log),
-    ...(await relays(config, running)),
-    terminals(),
-    ...(await sandboxes(config, running)),
-  );
-  return checks;
+  const dataDir = findDataDir(config);
+  const machine = await withoutDatabase(config, { dataDir, log });
+  return [...checks, ...machine, await gatewayPort(config, findRunningProcesses(dataDir)), terminals()];
 }
 
 function databaseFault(config: Config, { message: found }: Error): Check {
@@ -69,43 +52,6 @@ function runtime(): Check {
   const found = `Node.js ${process.version}, ${process.platform}-${process.arch}, kernel ${release()}`;
   const ok = Number(process.versions.node.split('.')[0]) >= 26;
   return { name: 'runtime', ok, found, ...(!ok && { fix: 'start through ./svc, which runs the pinned Node.js' }) };
-}
-
-/** Which ffmpeg reads recordings, and whether a cage keeps strangers' files from the machine. */
-async function recordings(config: Config, log: Log): Promise<Check> {
-  const name = 'recordings';
-  const { mediaScratchBytes: scratchBytes } = config;
-  const { ffmpeg, cage } = await new MediaFiles({
-    dataDir: findDataDir(config),
-    scratchBytes,
-    clock: systemClock,
-    log,
-  }).ready();
-  if (ffmpeg === null && isInstalling()) return { name, ok: true, found: 'its packages are being installed' };
-  if (ffmpeg === null) return { name, ok: false, found: 'no ffmpeg: transcripts cannot read them', fix: mediaCommand };
-  const found = `ffmpeg ${ffmpeg}, cage: ${cage}`;
-  if (cage === 'bwrap' || process.platform !== 'linux') return { name, ok: true, found };
-  const fix = `without bubblewrap a fault of ffmpeg is one of this machine; ${mediaCommand}, and allow user namespaces`;
-  return { name, ok: true, found, fix };
-}
-
-/** The user of a platform that was started as root where no user `svc` could be made. */
-const nobody = 65_534;
-
-/** Gateway and worker need nothing of root: one that has its rights could not leave them (`root/start.ts`). */
-function users(running: readonly RunningProcess[]): Check[] {
-  const name = 'user';
-  const serving = running.filter(({ part }) => part !== 'sandboxd');
-  if (serving.length === 0 || process.platform !== 'linux') return [];
-  const isOf = (uid: number) =>
-    serving.filter(({ pid }) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === uid);
-  const asRoot = isOf(0);
-  if (asRoot.length === 0) {
-    const shared = ' but nobody, whom other programs may be too: a user svc could not be made here';
-    return [{ name, ok: true, found: `gateway and worker are not root${isOf(nobody).length > 0 ? shared : ''}` }];
-  }
-  const found = `pid ${asRoot.map(({ pid }) => pid).join(', ')} runs as root`;
-  return [{ name, ok: false, found, fix: 'see the first line of its log, or start it as another user' }];
 }
 
 /** The platform of this data dir answers on its port, or the port is free for it. Another one's platform is a fault. */

@@ -34,6 +34,10 @@ export const ownOf = <T extends { name: string; at: Date }>(
  */
 export async function startBackups(kernel: Kernel): Promise<() => Promise<void>> {
   const { place } = kernel.config.backup;
+  if (place !== undefined && kernel.config.databaseUrl !== undefined)
+    kernel.log.warn(
+      'no backup is made in SVC_BACKUP_DIR: the database is a server of yours, back that up by its means',
+    );
   if (place === undefined || kernel.config.databaseUrl !== undefined) return () => Promise.resolve();
   const keeper = new Keeper(kernel, await openStore(place, kernel.config));
   kernel.metrics.gauge('svc_backup_age_seconds', 'Age of the newest backup, or of the platform without one', () =>

@@ -11,6 +11,7 @@ describe('the system', () => {
     SVC_SMTP_URL: 'smtp://mailer:smtp-secret@127.0.0.1:2525',
     SVC_MAIL_FROM: 'svc <bot@svc.test>',
     SVC_BASE_URL: 'http://svc.lan:8787',
+    SVC_BACKUP_DIR: '/nowhere/backups',
   };
   const { gateway, second } = shared(() => openTest({ gateways: 2, settings }));
 
@@ -29,6 +30,9 @@ describe('the system', () => {
     );
     const of = (name: string) => body.checks.find((check: { name: string }) => check.name === name);
     assert.equal(of('hub').ok, true);
+    // What every backup fails with is seen here too: nothing that is set up and broken is called well.
+    assert.deepEqual([of('backups').ok, typeof of('backups').fix], [false, 'string']);
+    for (const name of ['recordings', 'relay', 'sandboxes']) assert.ok(of(name), name);
     assert.equal(of('database').ok, true, of('database').detail);
     assert.deepEqual([of('sign-in').ok, typeof of('sign-in').fix], [false, 'string']);
     assert.ok(body.disk.free_bytes > 0 && body.disk.free_bytes <= body.disk.total_bytes);
