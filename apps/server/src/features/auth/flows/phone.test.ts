@@ -61,9 +61,9 @@ const numberOn = (text: string): number => Number(/<code>(\d\d)<\/code>/.exec(te
 
 describe('a phone', () => {
   const { gateway } = shared(() => openTest());
-  const start = async () => {
+  const start = async (provedAt?: number) => {
     const account = await createAccount(gateway);
-    const login = await signIn(gateway, account);
+    const login = await signIn(gateway, account, { ...(provedAt !== undefined && { provedAt }) });
     const link = (await login.ask('POST', '/v1/me/links')).body as { id: string; url: string; code: string };
     const state = async () => (await login.ask('GET', `/v1/me/links/${link.id}`)).body;
     return { account, login, link, state, phone: new Phone(gateway) };
@@ -100,6 +100,23 @@ describe('a phone', () => {
       [codes.status, ((await codes.json()) as { error: { code: string } }).error.code],
       [403, 'reauth_required'],
     );
+  });
+
+  test('gets no younger proof than the browser that let it in, and stays signed in no longer than that', async () => {
+    const { login, link, phone } = await start(Date.now() - 20 * 86_400_000);
+    // A proof of later does not make that browser's sign-in longer.
+    const { sql } = gateway.kernel;
+    await sql`update auth.logins set auth_time = now() where id = ${login.id}`;
+    const number = numberOn((await phone.send(link.url)).text);
+    await login.ask('POST', `/v1/me/links/${link.id}/confirm`, { number });
+    await phone.follow((await phone.open()).to);
+    const rows = await sql<{ id: string; auth_time: string; expires_at: string }[]>`
+      select id, auth_time, expires_at from auth.logins
+      where account_id = (select account_id from auth.logins where id = ${login.id})`;
+    const [made, maker] = [rows.find(({ id }) => id !== login.id), rows.find(({ id }) => id === login.id)];
+    assert.ok(made && maker);
+    assert.ok(Date.parse(made.auth_time) < Date.now() - 19 * 86_400_000, made.auth_time);
+    assert.ok(Date.parse(made.expires_at) <= Date.parse(maker.expires_at), `${made.expires_at} ${maker.expires_at}`);
   });
 
   test('takes the eight letters as they are typed; a second phone gets nothing', async () => {

@@ -11,8 +11,8 @@ const claimCookie = '__Host-svc_claim';
 /** A link lives no longer. */
 const claimSeconds = 300;
 /**
- * The person proved who they are on another device, and maybe long ago: on the phone that counts as a day old, so that what
- * needs a fresh proof asks for one.
+ * The person proved who they are on another device: on the phone that counts as a day old at least, so that what needs a
+ * fresh proof asks for one.
  */
 const proofAgeMs = 86_400_000;
 
@@ -72,7 +72,8 @@ async function goOn(
   if (answer === 'waiting') return visit.html(200, phonePage(page, { number, href: page.base + visit.path }));
   visit.setCookie(claimCookie, null, { maxAge: 0, sameSite: 'Lax' });
   if (answer === undefined) return ask(400, { problem: 'over' });
-  await identity.startSession(visit, answer.accountId, ['phone'], kernel.clock.now() - proofAgeMs);
+  const provedAt = Math.min(kernel.clock.now() - proofAgeMs, answer.provedAt ?? Infinity);
+  await identity.startSession(visit, answer.accountId, ['phone'], provedAt);
   visit.redirect(identity.homeFor(visit));
 }
 

@@ -155,7 +155,7 @@ export async function claimPhone(
   const which = 'tokenHash' in by ? db`l.token_hash = ${by.tokenHash}` : db`l.code_hash = ${by.codeHash}`;
   const [row] = await db<LinkRow[]>`
     update auth.links l set claimed_at = ${nowOf(db, time)}, claim_hash = ${claimHash},
-      details = ${db.json(details as never)}::jsonb
+      details = l.details || ${db.json(details as never)}::jsonb
     where ${which} and l.purpose = 'phone' and l.claimed_at is null and ${open(db, time)} returning ${columns(db)}`;
   return row;
 }

@@ -10,6 +10,7 @@ import { markDeleted } from '../../accounts/accounts.deletion.ts';
 import { setSuspended } from '../../accounts/accounts.sql.ts';
 import { countRecoveryCodes, createMailCode, makeRecoveryCodes, useMailCode, useRecoveryCode } from './codes.ts';
 import { createLink, endLinks, lookAtLink, takeOpenLink } from './links.ts';
+import { createLogin } from './logins.ts';
 import { claimPhoneLink, confirmPhone, createPhoneLink, finishPhone, phoneState } from './phones.ts';
 import { sweepPeople } from './sweep.ts';
 
@@ -133,7 +134,15 @@ describe('a phone', () => {
   const clock = testClock(Date.parse('2026-11-23T09:00:10Z'));
   const { gateway, account } = shared(() => openTest({ clock }));
   const device = { name: 'Safari', platform: 'iOS', network: '192.0.2.7' };
-  const make = () => createPhoneLink(gateway.kernel, { accountId: account.id, by: bySystem });
+  const make = async () => {
+    const { id: loginId } = await createLogin(gateway.kernel, {
+      accountId: account.id,
+      amr: ['pwd'],
+      ...device,
+      by: bySystem,
+    });
+    return createPhoneLink(gateway.kernel, { accountId: account.id, loginId, by: bySystem });
+  };
   const confirm = (id: string, number: number, accountId = account.id) =>
     confirmPhone(gateway.kernel, { accountId, id, number, by: bySystem });
   const state = async (id: string) => (await phoneState(gateway.kernel, { accountId: account.id, id }))?.state;
@@ -153,7 +162,7 @@ describe('a phone', () => {
     assert.equal(await state(link.id), 'confirmed');
     const both = await Promise.all([1, 2].map(() => finishPhone(gateway.kernel, { claim: claimed.claim })));
     const finished = both.filter((each) => each !== undefined && each !== 'waiting');
-    assert.deepEqual(finished, [{ accountId: account.id, linkId: link.id }]);
+    assert.deepEqual(finished, [{ accountId: account.id, linkId: link.id, provedAt: clock.now() }]);
     assert.equal(await finishPhone(gateway.kernel, { claim: claimed.claim }), undefined);
     assert.equal(await state(link.id), 'used');
   });

@@ -48,6 +48,20 @@ const endOf = (db: Db) => db`least(l.expires_at, l.last_seen_at + interval '30 d
 
 const counts = (db: Db, time: Time) => db`l.revoked_at is null and ${endOf(db)} > ${nowOf(db, time)}`;
 
+/** A login ends so many days after the proof that it was made with, however often it is used or handed on. */
+export const mostDays = 90;
+
+/**
+ * The proof that another device gets from a login of an account that counts (RFC 3339): as old as the one that it was made with,
+ * so that what it gives ends when it ends itself. Undefined when there is none.
+ */
+export async function handedOn(db: Db, accountId: string, id: string): Promise<string | undefined> {
+  const [row] = await db<{ at: string }[]>`
+    select least(auth_time, expires_at - make_interval(days => ${mostDays})) as at from auth.logins
+    where id = ${id} and account_id = ${accountId} and revoked_at is null`;
+  return row?.at;
+}
+
 /** Inserts a login; undefined when its account is suspended, being deleted or gone. */
 export async function insertLogin(
   db: Db,
@@ -62,7 +76,7 @@ export async function insertLogin(
     insert into auth.logins
       (account_id, token_hash, auth_time, amr, name, platform, network, created_at, last_seen_at, expires_at)
     select id, ${tokenHash}, least(${now}, ${provedAt}::timestamptz), ${[...login.amr]}, ${login.name}, ${login.platform}, ${login.network}, ${now}, ${now},
-      ${now} + interval '90 days'
+      least(${now}, ${provedAt}::timestamptz) + make_interval(days => ${mostDays})
     from accounts.standing_view where id = ${login.accountId} and not suspended and not deleting
     returning id, expires_at`;
   return row;

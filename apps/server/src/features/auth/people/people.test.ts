@@ -42,8 +42,8 @@ describe('credentials of people', () => {
     const setup = await createLink(kernel, { purpose: 'setup', accountId, by });
     const invite = await createLink(kernel, { purpose: 'invite', email: email.toUpperCase(), by });
     const mail = await createMailCode(kernel, { email, purpose: 'sign-in', accountId });
-    const phone = await createPhoneLink(kernel, { accountId, by });
-    const waiting = await createPhoneLink(kernel, { accountId, by });
+    const phone = await createPhoneLink(kernel, { accountId, loginId: login.id, by });
+    const waiting = await createPhoneLink(kernel, { accountId, loginId: login.id, by });
     const claimed = await claimPhoneLink(kernel, { token: waiting.token }, device);
     await new Guesses(kernel).begin({ accountId, email, network: '192.0.2.7' });
     const both = (code: string): string[] => [code, code.replace('-', '')];

@@ -1,9 +1,11 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { type Who, writeAct } from '../../../kernel/records/audit.ts';
 import type { Db } from '../../../kernel/db/db.ts';
+import { notFound } from '../../../kernel/base/errors.ts';
 import { insertOpen } from './links.ts';
 import { claimPhone, confirmPhoneBy, findPhone, isPhoneWaiting, takePhone } from './links.sql.ts';
 import { type PeopleParts, within } from './parts.ts';
+import { handedOn } from './logins.sql.ts';
 import { hashOfSecret, letters, newCode, newSecret, shownCode, typedCode } from './secrets.ts';
 
 type Parts = Pick<PeopleParts, 'sql' | 'clock' | 'keyring'>;
@@ -31,16 +33,18 @@ const hashOfCode = ({ keyring }: Pick<Parts, 'keyring'>, code: string): Buffer =
   keyring.mac('link-code', typedCode(code));
 
 /**
- * Makes a link for a phone, five minutes long: a token for the QR code, and the same as eight letters to type. The caller bounds
- * how many codes an address may try in a minute.
+ * Makes a link for a phone, five minutes long: a token for the QR code, and the same as eight letters to type. The phone gets no
+ * younger proof than the login that makes it, and goes no later. The caller bounds how many codes an address may try in a minute.
  */
 export async function createPhoneLink(
   parts: Parts,
-  { accountId, by, tx: given }: { accountId: string; by: Who; tx?: Db },
+  { accountId, loginId, by, tx: given }: { accountId: string; loginId: string; by: Who; tx?: Db },
 ): Promise<{ id: string; token: string; code: string; expiresAt: string }> {
   const token = newSecret();
   const code = newCode(letters, 8);
   const row = await within(parts, given, async (tx) => {
+    const provedAt = await handedOn(tx, accountId, loginId);
+    if (provedAt === undefined) throw notFound('login');
     const made = await insertOpen(tx, parts, {
       id: randomUUID(),
       purpose: 'phone',
@@ -48,7 +52,7 @@ export async function createPhoneLink(
       email: null,
       tokenHash: hashOfSecret(token) as Buffer,
       codeHash: hashOfCode(parts, code),
-      details: {},
+      details: { proved_at: provedAt },
     });
     await writeAct(tx, { accountId, by, action: 'auth.createLink', subject: made.id, details: { purpose: 'phone' } });
     return made;
@@ -108,16 +112,23 @@ export async function confirmPhone(
   });
 }
 
-/** Whom the phone signs in, once; `waiting` until a number was picked, undefined when nothing comes any more. */
+/** Whom the phone signs in, once, and the proof that it gets (milliseconds since the epoch); `waiting` until a number was picked, undefined when nothing comes any more. */
 export async function finishPhone(
   parts: Parts,
   { claim, tx }: { claim: string; tx?: Db },
-): Promise<{ accountId: string; linkId: string } | 'waiting' | undefined> {
+): Promise<{ accountId: string; linkId: string; provedAt: number | undefined } | 'waiting' | undefined> {
   const claimHash = hashOfSecret(claim);
   if (!claimHash) return undefined;
   const db = tx ?? parts.sql;
   const row = await takePhone(db, parts.clock, claimHash);
-  if (row) return { accountId: row.account_id as string, linkId: row.id };
+  if (row) {
+    const { proved_at: provedAt } = row.details as { proved_at?: string };
+    return {
+      accountId: row.account_id as string,
+      linkId: row.id,
+      provedAt: provedAt === undefined ? undefined : Date.parse(provedAt),
+    };
+  }
   return (await isPhoneWaiting(db, parts.clock, claimHash)) ? 'waiting' : undefined;
 }
 

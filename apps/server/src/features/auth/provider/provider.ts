@@ -9,6 +9,7 @@ import { exchangeOnce } from './exchange.ts';
 import { openSigningKeys } from './keys.ts';
 import { followSignOut, judgeRedirects, leadPeople, nameTokens, sayNotFound, secureCookies } from './library.ts';
 import type { ProviderPages } from './pages.ts';
+import { mostDays } from '../people/logins.sql.ts';
 import { kindOfRedirect } from './redirects.ts';
 import { basePath, resourceOf } from './urls.ts';
 
@@ -263,6 +264,14 @@ function policyOf({ interactionPolicy }: Library) {
       return oidc.session.past(freshSeconds);
     },
   );
+  const old = new interactionPolicy.Check(
+    'proof_over',
+    'who signed in so long ago signs in again',
+    'login_required',
+    // What it gave would be over already.
+    ({ oidc: { result, session } }) =>
+      !result?.login && session?.accountId !== undefined && session.past(mostDays * 86_400),
+  );
   const gone = new interactionPolicy.Check(
     'account_gone',
     'this account may not sign in',
@@ -271,6 +280,7 @@ function policyOf({ interactionPolicy }: Library) {
   );
   const { checks } = policy.get('login') ?? {};
   checks?.add(fresh);
+  checks?.add(old);
   checks?.add(gone);
   return policy;
 }
