@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { contract, type Route, scopeNames, scopesOf } from '@svc/contract';
+import { contract, reachOf, type Route, scopeNames, scopesOf, scopesOfApps } from '@svc/contract';
 import { z } from 'zod';
 import { settingRows } from '../apps/server/src/config.ts';
 import { manifests } from '../apps/server/src/features.ts';
@@ -28,6 +28,16 @@ const scopes = scopeNames
     const allowed = keyed.filter((entry) => entry.scopes.includes(scope));
     return `| \`${scope}\` | ${allowed.map(({ route }) => `\`${route.method} ${route.path}\``).join(', ')} |`;
   });
+const mayHave = { unknown: 'any', document: 'one with a document', registered: "the operator's", 'first-party': 'svc' };
+const strengths = scopeNames.map((scope) => {
+  const known = (['unknown', 'document', 'registered', 'first-party'] as const).find((trust) =>
+    scopesOfApps(trust).includes(scope),
+  );
+  return { scope, reach: reachOf([scope]).join(', '), apps: known === undefined ? 'none' : mayHave[known] };
+});
+const strong = strengths
+  .filter(({ reach, apps }) => reach !== '' || apps !== mayHave.unknown)
+  .map(({ scope, reach, apps }) => `| \`${scope}\` | ${reach} | ${apps} |`);
 const files: Record<string, string> = {
   'apps/server/openapi.json': `${JSON.stringify(openApiDocument(), undefined, 2)}\n`,
   'docs/settings.md': `# Settings
@@ -46,7 +56,7 @@ ${settings.join('\n')}
 files['docs/scopes.md'] = `# Scopes
 
 A key may call what one of its scopes allows; \`*\` allows everything. Any other word is refused when a key is made or changed.
-A key gives another one no scope beyond its own: \`<feature>\` includes its \`:read\` and \`:exec\`, and no \`:serve\`, for to be
+A key gives another one no scope beyond its own: \`<feature>\` includes its \`:read\`, \`:exec\` and \`:terminal\`, and no \`:serve\`, for to be
 a host is another right than to command hosts. With \`scheduler:serve\` alone a device sees the schedules that may come to it.
 A device serves with one key, the first that did: another key gets 403 until that one is revoked, has expired, or a key with
 \`*\` takes the device over or makes a key for it (\`svc host enroll\`).
@@ -54,6 +64,23 @@ A device serves with one key, the first that did: another key gets 403 until tha
 \`sessions\` and \`prompts\` make machines work: what they send is run by the agent command of a machine's policy, and an agent
 is worth a shell unless the policy asks (\`agent.ask\`). \`schedules\` runs what was approved on a machine, and in the cloud
 what the key may do there by itself: a shell needs \`sandboxes\` and the level \`l3_sandbox\` too, an agent \`chat\` besides.
+
+## How strong a scope is
+
+One table (\`packages/contract/src/strength.ts\`) says what a scope reaches beyond the records of an account. A signed-in person gives
+away what reaches anything, or what lasts, with a proof of the last ten minutes only: a key, an app's scope, a role, a port for
+others, a token of enrolment, a key of SSH, the approval of a command. API keys are proof by themselves. On the consent page
+what reaches \`terminal\`, \`people\`, \`keys\` or \`operator\` is not ticked beforehand, but for \`svc\` itself.
+
+\`environments\` of a key that a person or a command made includes \`environments:terminal\`. For an app, and for the keys that it
+was given or made, nothing includes it: without it an app opens no terminal and no port of a machine, sets no key of SSH, makes no
+token of enrolment, and gives nobody the role of a developer or above.
+
+| scope | reaches | apps that may have it |
+|---|---|---|
+${strong.join('\n')}
+
+## Routes
 
 Generated from the contract by \`npm run generate\`.
 

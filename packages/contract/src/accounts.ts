@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
 import { dateTime, emailAddress, nextCursor, page, text, uuid } from './fields.ts';
 import { json, route } from './route.ts';
+import { gives } from './strength.ts';
 
 /** Codes of accounts' own. */
 export const accountErrors = {
@@ -26,8 +27,6 @@ export const account = z
   .meta({ id: 'Account' });
 
 const params = z.object({ id: uuid });
-/** Seconds within which an operator must have proved who they are. */
-const freshWithin = 600;
 
 /** People who use this installation, for its operators; to all others every route here is 404 (additive). */
 export const accounts = {
@@ -44,7 +43,7 @@ export const accounts = {
     path: '/v1/accounts',
     summary: 'Create an account and a link with which its person chooses how to sign in',
     auth: 'key',
-    freshWithin,
+    ...gives('operator'),
     idempotent: true,
     shownOnce: true,
     takes: json(z.object({ email: emailAddress, name: text(120).default('') })),
@@ -72,7 +71,7 @@ export const accounts = {
     path: '/v1/accounts/{id}',
     summary: 'Suspend an account, let it go on, or make its person an operator',
     auth: 'key',
-    freshWithin,
+    ...gives('operator'),
     params,
     takes: json(
       z
@@ -87,7 +86,7 @@ export const accounts = {
     path: '/v1/accounts/{id}/link',
     summary: 'Make a link with which a person gets in, or back in',
     auth: 'key',
-    freshWithin,
+    ...gives('operator'),
     idempotent: true,
     shownOnce: true,
     params,
@@ -98,7 +97,7 @@ export const accounts = {
     path: '/v1/accounts/{id}/logins',
     summary: 'Sign an account out of every browser, at once on every gateway',
     auth: 'key',
-    freshWithin,
+    ...gives('operator'),
     params,
     answers: json(z.object({ ended: z.int().describe('Signed-in browsers that are no more') })),
   }),

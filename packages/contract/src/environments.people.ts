@@ -8,6 +8,7 @@ import {
 } from './environments.shapes.ts';
 import { dateTime, text, uuid } from './fields.ts';
 import { json, route } from './route.ts';
+import { gives } from './strength.ts';
 
 const byId = z.object({ id: uuid });
 const memberId = z.object({ id: uuid, userId: uuid });
@@ -34,6 +35,8 @@ export const environmentPeople = {
     path: '/v1/environments/{id}/enroll-token',
     summary: 'A token for one enrolment within 30 minutes, in place of the one before; maintainers',
     auth: 'key',
+    ...gives('serve'),
+    ofApps: 'environments:terminal',
     idempotent: true,
     shownOnce: true,
     params: byId,
@@ -78,6 +81,7 @@ export const environmentPeople = {
     path: '/v1/environments/{id}/members',
     summary: 'Give somebody a role; maintainers, and owners for the role of an owner',
     auth: 'key',
+    ...gives('people'),
     idempotent: true,
     params: byId,
     takes: json(z.object({ email: text(320).min(1), role })),
@@ -89,6 +93,9 @@ export const environmentPeople = {
     path: '/v1/environments/{id}/members/me/ssh-key',
     summary: 'The SSH key with which the caller comes in; developers',
     auth: 'key',
+    ...gives('terminal'),
+    ofApps: 'environments:terminal',
+    scopes: ['environments', 'environments:terminal'],
     params: byId,
     takes: json(z.object({ public_key: text(16_384).min(1).describe('ssh-ed25519, ecdsa, or ssh-rsa of 2048 bits') })),
     answers: json(z.object({ user_id: uuid, ssh_public_key: z.literal(true) })),
@@ -99,6 +106,7 @@ export const environmentPeople = {
     path: '/v1/environments/{id}/members/{userId}',
     summary: 'Change the role of a member; maintainers, and owners where an owner is concerned',
     auth: 'key',
+    ...gives('people'),
     params: memberId,
     takes: json(z.object({ role })),
     answers: json(oneMember),
@@ -136,7 +144,7 @@ export const environmentPeople = {
       }),
     ),
     answers: json(z.object({ port: environmentPort })),
-    errors: ['not_found', 'quota_exceeded'],
+    errors: ['not_found', 'quota_exceeded', 'reauth_required'],
   }),
   removePort: route({
     method: 'DELETE',

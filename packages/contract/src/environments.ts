@@ -13,6 +13,7 @@ import {
 import { nextCursor, numberCursor, page, text, uuid } from './fields.ts';
 import { placeSlug } from './projects.ts';
 import { json, route } from './route.ts';
+import { freshSeconds } from './strength.ts';
 
 const byId = z.object({ id: uuid });
 const name = text(120).refine((value) => value.trim() !== '', 'must not be blank');
@@ -128,7 +129,7 @@ export const environments = {
     path: '/v1/environments/{id}/destroy',
     summary: 'End it for good, with its secrets; owners',
     auth: 'key',
-    freshWithin: 600,
+    freshWithin: freshSeconds,
     idempotent: true,
     params: byId,
     answers: moved,

@@ -3,6 +3,7 @@ import type { ErrorKind } from './errors.ts';
 import { dateTime, epochMs, text, uuid } from './fields.ts';
 import { execRoutes, takenExec } from './hosts.execs.ts';
 import { events, json, route } from './route.ts';
+import { freshSecondsOfUse, gives } from './strength.ts';
 
 /** A device that is present right now (document 1, Host record). */
 export const host = z
@@ -122,7 +123,7 @@ export const hosts = {
     path: '/v1/hosts/{device_id}/exec',
     summary: 'Run an operation on a host and wait for its result',
     auth: 'key',
-    freshWithin: 43_200,
+    freshWithin: freshSecondsOfUse,
     scopes: ['hosts', 'hosts:exec'],
     idempotent: true,
     params: z.object({ device_id: uuid }),
@@ -196,7 +197,7 @@ export const hosts = {
     path: '/v1/hosts/invites',
     summary: 'Make a code with which one machine gets a key to be a host, within ten minutes',
     auth: 'key',
-    freshWithin: 600,
+    ...gives('keys', 'serve'),
     idempotent: true,
     scopes: ['hosts'],
     shownOnce: true,

@@ -205,6 +205,18 @@ export {
 } from './schedules.shapes.ts';
 export { newSchedule, schedule } from './schedules.ts';
 export { ownScopes, type Scope, scopedFeatures, scopeNames, scopesOfPerson } from './scopes.ts';
+export {
+  type AppTrust,
+  appTrusts,
+  freshSeconds,
+  freshSecondsOfUse,
+  isStrong,
+  isTicked,
+  type Reach,
+  reaches,
+  reachOf,
+  scopesOfApps,
+} from './strength.ts';
 export { session, sessionControl, sessionEvent } from './sessions.ts';
 export { terminalEnd, terminalRequest } from './terminal.ts';
 export {

@@ -11,7 +11,8 @@ export const scope = z
   })
   .describe(
     '`*`: everything. `<feature>`: its routes, except those of hosts themselves. `<feature>:read`: GET only. ' +
-      '`hosts:exec`: run operations on hosts. `hosts:serve`, `scheduler:serve`: be a host, take scheduled runs',
+      '`hosts:exec`: run operations on hosts. `environments:terminal`: terminals on machines of environments; ' +
+      '`environments` includes it, but for apps. `hosts:serve`, `scheduler:serve`: be a host, take scheduled runs',
   )
   .meta({ id: 'Scope' });
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
 import { dateTime, emailAddress, jsonObject, resettable, text, timeZone, uuid } from './fields.ts';
 import { json, route, toolLevels } from './route.ts';
+import { freshSeconds, gives } from './strength.ts';
 
 /** Codes of one's own account. */
 export const meErrors = {
@@ -68,7 +69,7 @@ export const login = z
 /** A device that took a link to be signed in. */
 const phone = z.object({ name: z.string(), platform: z.string(), network: z.string() });
 
-const freshWithin = 600;
+const freshWithin = freshSeconds;
 const params = z.object({ id: uuid });
 /** What the browser's WebAuthn gives, as JSON: a passkey has 4 kB. */
 const credential = jsonObject(32_000).describe('`PublicKeyCredential.toJSON()` of the browser');
@@ -149,7 +150,7 @@ export const meRoutes = {
     summary: "Set one's password, or another one",
     auth: 'key',
     only: 'login',
-    freshWithin,
+    ...gives('keys'),
     takes: json(z.object({ password: text(1_000).min(1) })),
     answers: json(z.object({ changed: z.literal(true) })),
   }),
@@ -187,7 +188,7 @@ export const meRoutes = {
     summary: 'Keep a passkey that the browser made',
     auth: 'key',
     only: 'login',
-    freshWithin,
+    ...gives('keys'),
     notIdempotent: 'the answer of a browser counts once',
     takes: json(z.object({ passkey: credential, name: text(120).min(1).default('Passkey') })),
     answers: json(passkey, 201),
@@ -219,7 +220,7 @@ export const meRoutes = {
     summary: 'Make ten recovery codes in the place of all that there were',
     auth: 'key',
     only: 'login',
-    freshWithin,
+    ...gives('keys'),
     idempotent: true,
     shownOnce: true,
     answers: json(z.object({ codes: z.array(z.string()).describe('They are in this answer only') })),

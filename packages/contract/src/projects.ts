@@ -3,6 +3,7 @@ import { environment } from './environments.shapes.ts';
 import type { ErrorKind } from './errors.ts';
 import { dateTime, jsonObject, nextCursor, page, resettable, text, uuid } from './fields.ts';
 import { json, route } from './route.ts';
+import { freshSeconds } from './strength.ts';
 
 /** How the people of a project share its machines (document 3, Project). */
 export const isolations = ['shared_vm', 'container', 'vm_per_dev'] as const;
@@ -129,7 +130,7 @@ export const projects = {
     path: '/v1/projects/{id}',
     summary: 'Delete a project whose environments are all destroyed',
     auth: 'key',
-    freshWithin: 600,
+    freshWithin: freshSeconds,
     params: byId,
     answers: json(z.object({ deleted: z.literal(true), id: uuid })),
     errors: ['not_found', 'project_has_environments'],

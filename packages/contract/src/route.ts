@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Scope } from './scopes.ts';
+import type { Reach } from './strength.ts';
 
 /** HTTP methods that a route may have. Wherever there is GET, HEAD answers the same without the body. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
@@ -135,6 +136,10 @@ export interface Route<Code extends string = string> {
   readonly shownOnce?: boolean;
   /** A key needs one of these scopes, or `*`. If unset: the feature's, and `<feature>:read` for GET. */
   readonly scopes?: readonly Scope[];
+  /** What a credential of an app needs besides: what `scopes` include for keys of people and not for apps. */
+  readonly ofApps?: Scope;
+  /** What it gives away that lasts beyond it, by the table of `strength.ts`. */
+  readonly gives?: readonly Reach[];
   /** Lowest tool level of a key that may call it. */
   readonly toolLevel?: ToolLevel;
   /** Costs money: refused with `quota_exceeded` once the key's spend cap is reached. */

@@ -16,6 +16,7 @@ import {
 import { events, json, nothing, route } from './route.ts';
 import { runList, runPage } from './scheduler.shapes.ts';
 import { kinds, policy, seconds, specs, tag, target, trigger } from './schedules.shapes.ts';
+import { gives } from './strength.ts';
 
 const fields = {
   name: text(120).refine((value) => value.trim() !== '', 'must not be blank'),
@@ -211,6 +212,7 @@ export const schedules = {
     path: '/v1/schedules/{id}/approve-command',
     summary: 'Approve the command of a shell schedule for the calling device',
     auth: 'key',
+    ...gives('terminal'),
     notIdempotent: 'it sets a state: a repeat finds it so',
     scopes: ['schedules', 'scheduler:serve'],
     params: byId,

@@ -47,6 +47,7 @@ export const ownScopes = [
   'scheduler:serve',
   'sessions:serve',
   'environments:serve',
+  'environments:terminal',
 ] as const;
 
 /** Everything, a feature, a feature for reading (GET), or one of the scopes above. */

@@ -26,6 +26,7 @@ const runs: ReadonlySet<string> = new Set([
   'sessions',
   'tools',
   'environments',
+  'environments:terminal',
   'mcp',
 ]);
 

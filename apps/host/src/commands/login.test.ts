@@ -39,7 +39,7 @@ test('without a display a code is shown, and the key is kept and never printed',
   assert.equal(headers?.['x-svc-device-name'], hostname());
   assert.match(
     body ?? '',
-    /scope=devices%3Aread\+environments\+hosts%3Aexec\+hosts%3Aread\+prompts\+schedules\+sessions&/,
+    /scope=devices%3Aread\+environments\+environments%3Aterminal\+hosts%3Aexec\+hosts%3Aread\+prompts\+schedules\+sessions&/,
   );
 });
 

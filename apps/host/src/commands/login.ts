@@ -30,6 +30,7 @@ export interface LoginOptions extends ProfileOptions {
 const usualScopes = [
   'devices:read',
   'environments',
+  'environments:terminal',
   'hosts:exec',
   'hosts:read',
   'prompts',

@@ -40,7 +40,13 @@ describe('the audit log of an account', () => {
       address: '127.0.0.1',
       action: 'keys.create',
       subject: body.id,
-      details: { name: 'phone\u202e', prefix: body.prefix, scopes: ['keys'], tool_level: 'l3_sandbox' },
+      details: {
+        name: 'phone\u202e',
+        prefix: body.prefix,
+        scopes: ['keys'],
+        reach: ['keys'],
+        tool_level: 'l3_sandbox',
+      },
       trace_id: headers.get('x-svc-trace-id'),
     });
   });

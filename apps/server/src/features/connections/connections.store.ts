@@ -4,7 +4,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { type Who, writeAct } from '../../kernel/records/audit.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
-import { changeConnection, closeConnection, type ConnectionOfKey, openConnection } from '../keys/index.ts';
+import { changeConnection, closeConnection, type ConnectionOfKey, openConnection, reached } from '../keys/index.ts';
 import {
   type ConnectionRow,
   connectionsQuota,
@@ -92,7 +92,7 @@ export class Connections {
         });
         await this.#onAdded(tx, { accountId, name: seen.name, host: seen.host });
       }
-      const details = { client_id: clientId, name: seen.name, scopes: seen.scopes };
+      const details = { client_id: clientId, name: seen.name, scopes: seen.scopes, ...reached(seen.scopes) };
       await writeAct(tx, { accountId, by, action: 'connections.allow', subject: id, details });
     });
   }

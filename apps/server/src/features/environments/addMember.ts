@@ -9,13 +9,14 @@ import { tellMember } from './environments.notify.ts';
 import { rateLimitExceeded } from '../../kernel/share/limits.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
-import { checkOwners, checkPlace, join, memberOf } from './people/members.ts';
+import { checkGift, checkOwners, checkPlace, join, memberOf } from './people/members.ts';
 
 /** An answer tells whether an address has an account (document 3, Errors): nobody tries lists of them. */
 const tries = { name: 'member_adds', perMinute: 20 };
 
 export const addMember = (environments: Environments): Operation =>
   operation(contract.environments.addMember, async (context, { params: { id }, body }) => {
+    checkGift(context.actor, body.role);
     const state = await context.kernel.limiter.take(tries, context.actor.accountId);
     if (!state.allowed) throw rateLimitExceeded(tries.name, state);
     return context.transaction(async (tx) => {

@@ -1,5 +1,6 @@
 import { contract } from '@svc/contract';
 import { readNow } from '../../kernel/db/instant.ts';
+import { checkFresh } from '../../kernel/mount/access.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkRole, holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
@@ -8,8 +9,10 @@ import { toPort } from './environments.view.ts';
 import { publish } from './people/ports.ts';
 
 export const publishPort = (environments: Environments): Operation =>
-  operation(contract.environments.publishPort, (context, { params: { id, port }, body }) =>
-    context.transaction(async (tx) => {
+  operation(contract.environments.publishPort, async (context, { params: { id, port }, body }) => {
+    // For others than its owner: that lets somebody in.
+    if (body.visibility !== 'owner') checkFresh(context.actor, context.clock.now());
+    return context.transaction(async (tx) => {
       const { accountId } = context.actor;
       const row = await holdThere(tx, { accountId, id, least: 'developer' });
       const { visibility, protocol, label = null } = body;
@@ -26,5 +29,5 @@ export const publishPort = (environments: Environments): Operation =>
       const payload = { port, visibility, label };
       await environments.tell(tx, row, doerOf(context), { kind: 'port_published', payload });
       return { port: toPort(one) };
-    }),
-  );
+    });
+  });

@@ -6,11 +6,12 @@ import { passOn } from './environments.sql.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
 import { changeRole } from './people/members.sql.ts';
-import { checkOwners, checkOwnerStays, memberOf } from './people/members.ts';
+import { checkGift, checkOwners, checkOwnerStays, memberOf } from './people/members.ts';
 
 export const updateMember = (environments: Environments): Operation =>
-  operation(contract.environments.updateMember, (context, { params: { id, userId }, body: { role } }) =>
-    context.transaction(async (tx) => {
+  operation(contract.environments.updateMember, async (context, { params: { id, userId }, body: { role } }) => {
+    checkGift(context.actor, role);
+    return context.transaction(async (tx) => {
       const row = await holdThere(tx, { accountId: context.actor.accountId, id, least: 'maintainer' });
       const { member, owners } = await memberOf(tx, id, userId);
       checkOwners(row.role, role, member.role);
@@ -20,5 +21,5 @@ export const updateMember = (environments: Environments): Operation =>
       const payload = { user_id: userId, from: member.role, to: role };
       await environments.tell(tx, row, doerOf(context), { kind: 'member_changed', payload });
       return { member: toChangedMember({ ...member, role }) };
-    }),
-  );
+    });
+  });

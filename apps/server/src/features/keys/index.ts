@@ -15,7 +15,7 @@ export type { KeyLookup } from './keys.lookup.ts';
 export { createOwner, type Owned } from './keys.owner.ts';
 export { findTerms, isLastOwner, type KeyName, keysQuota, namesOfKeys } from './keys.sql.ts';
 export type { Reservation, Spending } from './spend/spend.ts';
-export { scopesWithin } from './keys.rules.ts';
+export { reached, scopesWithin } from './keys.rules.ts';
 export { checkTerms } from './keys.terms.ts';
 
 /** Runs the query of the auth path, uncached, with a hash that no key has (kernel: Health). */

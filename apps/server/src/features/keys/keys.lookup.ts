@@ -96,6 +96,7 @@ function toActor(grant: KeyGrant): Actor {
     credentialId: grant.id,
     kind: grant.kind === 'connection' ? 'token' : 'key',
     keyId: grant.id,
+    connectionId: grant.connection_id ?? undefined,
     subscription: grant.subscription,
     suspended: grant.suspended,
     scopes: grant.kind === 'person' ? scopesOfPerson : grant.scopes,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { reachOf, scopeNames } from '@svc/contract';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, openTest } from '../../testing.ts';
 import { signIn } from '../me/me.testing.ts';
@@ -16,6 +17,17 @@ describe('a person whose proof is old', () => {
     assert.equal(await login.said('POST', '/v1/keys', {}), '403 reauth_required');
     assert.equal(await login.said('POST', '/v1/keys', { scopes: ['sandboxes'] }), '403 reauth_required');
     assert.equal(await login.said('POST', '/v1/keys', { scopes: ['usage:read'] }), '201');
+  });
+
+  test('makes no key that reaches anything, whatever it reaches, and no weak key one', async () => {
+    const login = await old();
+    const { id } = (await login.ask('POST', '/v1/keys', { scopes: ['usage:read'] })).body as { id: string };
+    for (const scope of scopeNames) {
+      const expected = reachOf([scope]).length > 0 ? '403 reauth_required' : '201';
+      assert.equal(await login.said('POST', '/v1/keys', { scopes: [scope] }), expected, scope);
+      if (expected !== '201')
+        assert.equal(await login.said('PATCH', `/v1/keys/${id}`, { scopes: [scope] }), expected, scope);
+    }
   });
 
   test('makes no key strong that was weak', async () => {

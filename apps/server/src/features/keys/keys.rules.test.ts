@@ -39,6 +39,8 @@ describe('scopes', () => {
   test('of a new key lie within those of the key that makes it', () => {
     assert.ok(scopesWithin(['hosts:read', 'hosts:exec'], ['hosts']));
     assert.ok(!scopesWithin(['hosts:serve'], ['hosts']));
+    assert.ok(scopesWithin(['environments:terminal'], ['environments']));
+    assert.ok(!scopesWithin(['environments:terminal'], ['environments'], true), 'an app asks for it by itself');
     assert.ok(!scopesWithin(['scheduler:serve'], ['scheduler', 'hosts:serve']));
     assert.ok(scopesWithin(['hosts', '*'], ['*']));
     assert.ok(!scopesWithin(['hosts'], ['hosts:read']));

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { reachOf } from '@svc/contract';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const marker = 'svc_';
@@ -33,20 +34,27 @@ export function recognisable(text: string): { prefix: string; lastFour: string }
   return { prefix: text.slice(0, 8), lastFour: text.slice(-4) };
 }
 
+/** What scopes reach, for the audit log; nothing where that is nothing. */
+export function reached(scopes: readonly string[]): { reach?: string[] } {
+  const reach = reachOf(scopes);
+  return reach.length > 0 ? { reach } : {};
+}
+
 /** The terms of a key, for the audit log. */
 export const termsOf = (key: { name: string; prefix: string; scopes: readonly string[]; tool_level: string }) => ({
   name: key.name,
   prefix: key.prefix,
   scopes: key.scopes,
   tool_level: key.tool_level,
+  ...reached(key.scopes),
 });
 
 /**
  * Whether every one of `wanted` is within what `held` allows: a key never creates a stronger one. A feature includes its
- * `:read` and `:exec`; its `:serve` is a right apart.
+ * `:read` and `:exec`, and its `:terminal` unless these are the scopes of an app; its `:serve` is a right apart.
  */
-export function scopesWithin(wanted: readonly string[], held: readonly string[]): boolean {
-  return wanted.every(
-    (scope) => held.includes('*') || held.includes(scope) || held.includes(scope.replace(/:(read|exec)$/, '')),
-  );
+export function scopesWithin(wanted: readonly string[], held: readonly string[], isOfApp = false): boolean {
+  const includes = (scope: string): boolean =>
+    held.includes(scope.replace(/:(read|exec)$/, '')) || (!isOfApp && held.includes(scope.replace(/:terminal$/, '')));
+  return wanted.every((scope) => held.includes('*') || includes(scope));
 }

@@ -40,6 +40,8 @@ export interface KeyGrant {
   expires_in_ms: number | null;
   /** The key that it stands in for. */
   replaces: string | null;
+  /** The app that it is of. */
+  connection_id: string | null;
 }
 
 const columns = (db: Db) => db`
@@ -51,7 +53,7 @@ const columns = (db: Db) => db`
 export async function findGrant(db: Db, key: Buffer | string): Promise<KeyGrant | undefined> {
   const [row] = await db<KeyGrant[]>`
     select k.id, k.account_id, k.kind, k.scopes || k.own_scopes as scopes, coalesce(k.tool_level, a.tool_level) as tool_level,
-      k.replaces, k.models, a.subscription, a.suspended, a.features, k.spend_cap_micro_usd, k.expires_at,
+      k.replaces, k.connection_id, k.models, a.subscription, a.suspended, a.features, k.spend_cap_micro_usd, k.expires_at,
       -- What a key with a cap made has one too.
       k.spend_cap_micro_usd is not null and keys.is_spent(k.account_id, k.id) as spent,
       1000 * extract(epoch from (k.expires_at - now()))::float8 as expires_in_ms

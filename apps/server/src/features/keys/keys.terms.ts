@@ -1,4 +1,4 @@
-import { type ToolLevel, toolLevels } from '@svc/contract';
+import { isStrong, type ToolLevel, toolLevels } from '@svc/contract';
 import type { Actor } from '../../kernel/base/actor.ts';
 import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import { scopesWithin } from './keys.rules.ts';
@@ -18,7 +18,7 @@ interface Wanted {
 
 /** Whether a person must prove anew who they are before they make such a key, or make one such. */
 export const isStrongKey = ({ scopes = [], tool_level: level }: Pick<Wanted, 'scopes' | 'tool_level'>): boolean =>
-  level === 'l3_sandbox' || scopes.some((scope) => ['*', 'keys', 'accounts', 'hosts', 'hosts:exec'].includes(scope));
+  level === 'l3_sandbox' || scopes.some(isStrong);
 
 /** 403 when a key would get more than the one that creates or changes it has; 400 when it would be born expired. */
 export function checkTerms(actor: Actor, wanted: Wanted, now: number): void {
@@ -29,7 +29,8 @@ export function checkTerms(actor: Actor, wanted: Wanted, now: number): void {
   const refuse = (what: string): never => {
     throw new ApiError('forbidden', `a key cannot give ${what} beyond its own`);
   };
-  if (wanted.scopes && !isPerson && !scopesWithin(wanted.scopes, actor.scopes)) refuse('scopes');
+  if (wanted.scopes && !isPerson && !scopesWithin(wanted.scopes, actor.scopes, actor.connectionId !== undefined))
+    refuse('scopes');
   if (wanted.tool_level && toolLevels.indexOf(wanted.tool_level) > toolLevels.indexOf(actor.toolLevel)) {
     refuse('a tool level');
   }
@@ -54,7 +55,7 @@ export const mayChange =
     if (actor.kind === 'login') return;
     const { models, spendCapMicroUsd: cap = Infinity, expiresAt } = actor;
     const isWithin =
-      scopesWithin(current.scopes, actor.scopes) &&
+      scopesWithin(current.scopes, actor.scopes, actor.connectionId !== undefined) &&
       toolLevels.indexOf(current.tool_level) <= toolLevels.indexOf(actor.toolLevel) &&
       (models === undefined || (current.models?.every((model) => models.includes(model)) ?? false)) &&
       (current.spend_cap_micro_usd ?? Infinity) <= cap &&

@@ -1,7 +1,7 @@
 import { checkFresh } from '../../kernel/mount/access.ts';
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { contract } from '@svc/contract';
+import { contract, freshSecondsOfUse } from '@svc/contract';
 import { ApiError } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import { runTerminal } from '../../kernel/http/sockets.terminal.ts';
@@ -20,7 +20,7 @@ export const attach = (streams: Streams, attached: Attached, environments: Envir
   operation(contract.relay.attach, async (context, { params: { id: environmentId }, query, headers }) => {
     const { accountId } = context.actor;
     const { kind, port = null } = query;
-    if (kind === 'terminal') checkFresh(context.actor, context.clock.now(), terminalSeconds);
+    if (kind === 'terminal') checkFresh(context.actor, context.clock.now(), freshSecondsOfUse);
     const wanted = { environmentId, accountId, port: kind === 'port' ? port : null };
     const reach = await checkReach(context.db, wanted);
     const clientId = headers['x-svc-client'] ?? randomUUID();
@@ -50,9 +50,6 @@ export const attach = (streams: Streams, attached: Attached, environments: Envir
       giveBack();
     }
   });
-
-/** A person who opens a terminal proved so lately who they are (seconds). */
-const terminalSeconds = 43_200;
 
 const isAway = (error: unknown): boolean => error instanceof ApiError && error.code === 'daemon_offline';
 

@@ -8,6 +8,8 @@ export interface Actor {
   readonly kind: 'key' | 'login' | 'token';
   /** The key whose rights later work has: the one that was shown, or the row that stands for the person or the connection. */
   readonly keyId: string;
+  /** The connection of the app that acts: of its tokens, of the keys that it was given, and of those that these made. */
+  readonly connectionId?: string | undefined;
   /** When the person last proved who they are, in milliseconds since the epoch; of logins only. */
   readonly authTime?: number;
   readonly subscription: 'active' | 'inactive';

@@ -1,4 +1,4 @@
-import { type Route, scopesOf, toolLevels } from '@svc/contract';
+import { freshSeconds, type Route, scopesOf, toolLevels } from '@svc/contract';
 import type { Actor } from '../base/actor.ts';
 import type { Feature } from '../feature.ts';
 import { ApiError } from '../base/errors.ts';
@@ -69,6 +69,7 @@ export function checkAccess(feature: string, route: Route, actor: Actor): void {
     const message = `this key lacks the scope ${wanted.map((scope) => `"${scope}"`).join(' or ')}`;
     throw new ApiError('forbidden', message, { details: { scopes: [...wanted] } });
   }
+  if (route.ofApps !== undefined) checkOfApps(actor, route.ofApps);
   if (route.toolLevel && toolLevels.indexOf(actor.toolLevel) < toolLevels.indexOf(route.toolLevel)) {
     throw new ApiError('forbidden', `this route needs tool level ${route.toolLevel}; the key has ${actor.toolLevel}`);
   }
@@ -77,6 +78,14 @@ export function checkAccess(feature: string, route: Route, actor: Actor): void {
       headers: { 'x-should-retry': 'false', 'retry-after': '3600' },
     });
   }
+}
+
+/** 403 for a credential of an app that lacks a scope which `<feature>` includes for people's keys and not for apps. */
+export function checkOfApps({ connectionId, scopes }: Actor, scope: string): void {
+  if (connectionId === undefined || hasScope(scopes, [scope])) return;
+  throw new ApiError('forbidden', `this app lacks the scope "${scope}", which nothing else includes for an app`, {
+    details: { scopes: [scope] },
+  });
 }
 
 /** 403 for a credential of a kind that the route does not take. */
@@ -88,9 +97,6 @@ function checkKind({ only, refusesLogins }: Route, { kind }: Actor): void {
     throw new ApiError('sign_in_required', 'this route takes no API key: it acts for a person who is signed in');
   throw new ApiError('forbidden', 'this route takes the access token of an app that a person let in');
 }
-
-/** How long a proof of who somebody is counts where it must be fresh (seconds). */
-const freshSeconds = 600;
 
 /**
  * 403 `reauth_required` for a signed-in person who proved who they are longer ago than `withinSeconds`; a key is a proof by

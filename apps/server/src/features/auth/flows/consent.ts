@@ -1,11 +1,12 @@
+import { freshSeconds, isStrong, type Scope, scopesOfApps } from '@svc/contract';
 import { redirectPage } from '../pages/notes.ts';
 import { consentPage } from '../pages/consent.ts';
 import { bySystem } from '../../../kernel/records/audit.ts';
 import { keyDaysOf } from '../../connections/index.ts';
 import { findClient } from '../provider/clients.sql.ts';
-import { isOfMcp, isStrong, nameOfApp, scopesFor, trustOf } from '../provider/clients.ts';
+import { isOfMcp, nameOfApp, trustOf } from '../provider/clients.ts';
 import { placeOfRedirect } from '../provider/redirects.ts';
-import { freshSeconds, openIdScopes, scopesAsked } from '../provider/provider.ts';
+import { openIdScopes, scopesAsked } from '../provider/provider.ts';
 import { isLoopback, resourceOf } from '../provider/urls.ts';
 import { lasting } from '@svc/words';
 import type { FlowParts } from './parts.ts';
@@ -90,7 +91,7 @@ async function finish(visit: PageVisit, interaction: Interaction, result: NonNul
 function scopesToDecide({ kernel }: PageVisit, { prompt, params }: Interaction, trust: ClientTrust): Asked {
   const missing = (prompt.details['missingResourceScopes'] ?? {}) as Asked;
   if (Object.keys(missing).length > 0) return missing;
-  const scopes = scopesAsked(params).filter((scope) => scopesFor(trust).includes(scope));
+  const scopes = scopesAsked(params).filter((scope) => scopesOfApps(trust).includes(scope as Scope));
   const resources = [params['resource']].flat().filter((one) => typeof one === 'string');
   return Object.fromEntries(
     resources.map((one) => [one, scopes.filter((scope) => resourceOf(kernel.config, one) === 'api' || isOfMcp(scope))]),

@@ -1,5 +1,6 @@
+import { scopesOfApps } from '@svc/contract';
 import { ApiError } from '../../../kernel/base/errors.ts';
-import { mcpScopes, scopesFor } from '../provider/clients.ts';
+import { mcpScopes } from '../provider/clients.ts';
 import { alike } from '../provider/urls.ts';
 import type { PageVisit } from './visit.ts';
 
@@ -25,7 +26,7 @@ export function resource(visit: PageVisit): void {
   visit.json(200, {
     resource: isMcp ? `${base}/mcp` : base,
     authorization_servers: [config.authUrl],
-    scopes_supported: isMcp ? mcpScopes : scopesFor('unknown'),
+    scopes_supported: isMcp ? mcpScopes : scopesOfApps('unknown'),
     bearer_methods_supported: ['header'],
     resource_name: isMcp ? 'svc tools' : 'svc',
     resource_documentation: `${base}/docs`,

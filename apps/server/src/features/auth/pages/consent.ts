@@ -1,3 +1,4 @@
+import { isTicked } from '@svc/contract';
 import { type ScopeGroup, scopeGroups, scopeWords, type Words } from '@svc/words';
 import { foreign, html, type Markup, sentence, short } from './html.ts';
 import { button, checkbox, form, type PageContext, render, textsOf } from './page.ts';
@@ -27,7 +28,7 @@ interface Consent {
 /** Asks which of the scopes an app gets. Posts `scope` for each that is ticked, and `decision`: `allow` or `cancel`. */
 export function consentPage(page: PageContext, { action, client, email, scopes, keyLife, resource }: Consent): string {
   const { consent } = textsOf(page);
-  const groups = scopeGroups.map((group) => checkboxes(page, group, consent[group], scopes));
+  const groups = scopeGroups.map((group) => checkboxes(page, consent[group], { group, scopes, trust: client.trust }));
   return render(page, {
     title: consent.title(short(client.name)),
     heading: sentence(consent.title, foreign(client.name)),
@@ -63,14 +64,18 @@ function placeOf(goesTo: string, { here, opens }: Words['consent']): Markup {
 }
 
 /** A group of scopes with a box each; nothing when none is asked for. */
-function checkboxes({ locale }: PageContext, group: ScopeGroup, heading: string, scopes: readonly string[]): Markup {
+function checkboxes(
+  { locale }: PageContext,
+  heading: string,
+  { group, scopes, trust }: Pick<Consent, 'scopes'> & Pick<ShownClient, 'trust'> & { group: ScopeGroup },
+): Markup {
   const own = [...new Set(scopes)]
     .map((scope, at) => ({ scope, id: `scope-${at}`, ...scopeWords(scope, locale) }))
     .filter((one) => one.group === group);
   if (own.length === 0) return html``;
   return html`<fieldset>
 <legend>${heading}</legend>
-${own.map(({ scope, id, text }) => html`${checkbox({ id, name: 'scope', value: scope, text })}\n`)}</fieldset>`;
+${own.map(({ scope, id, text }) => html`${checkbox({ id, name: 'scope', value: scope, text, isTicked: isTicked(scope, trust) })}\n`)}</fieldset>`;
 }
 
 /** Scopes in words, as a list without boxes. */

@@ -105,13 +105,15 @@ export const checkbox = ({
   name,
   value,
   text,
+  isTicked,
 }: {
   id: string;
   name: string;
   value: string;
   text: string;
+  isTicked: boolean;
 }): Markup =>
-  html`<label class="check" for="${id}"><input type="checkbox" id="${id}" name="${name}" value="${value}" checked><span>${text}</span></label>`;
+  html`<label class="check" for="${id}"><input type="checkbox" id="${id}" name="${name}" value="${value}"${isTicked && html` checked`}><span>${text}</span></label>`;
 
 interface Field {
   name: string;

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { scopeNames } from '@svc/contract';
 import { locales, scopeWords } from '@svc/words';
 import { pageAssets } from './assets.ts';
-import { consentPage } from './consent.ts';
+import { consentPage, type ShownClient } from './consent.ts';
 import { html } from './html.ts';
 import { redirectPage } from './notes.ts';
 import { calm, pagesOf, type Sample } from './pages.testing.ts';
@@ -125,10 +125,23 @@ describe('pages of sign-in', () => {
     }
     const client = { name: 'x', trust: 'registered' } as const;
     const document = consentPage(page, { action: '', client, email: 'a@b.c', scopes: scopeNames, resource: 'mcp' });
-    const boxes = [...document.matchAll(/type="checkbox" id="[^"]*" name="scope" value="([^"]*)" checked/g)];
+    const boxes = [...document.matchAll(/type="checkbox" id="[^"]*" name="scope" value="([^"]*)"/g)];
     assert.deepEqual(new Set(boxes.map(([, scope]) => scope)), new Set(scopeNames));
     const headings = [...document.matchAll(/<legend>(\w+)/g)].map(([, heading]) => heading);
     assert.deepEqual(headings, ['Read', 'Change', 'Run']);
+  });
+
+  test('nothing that opens a terminal, makes keys or lets others in is ticked for an app, but for those of this product', () => {
+    const ticked = (trust: ShownClient['trust']) => {
+      const client = { name: 'x', trust };
+      const shown = consentPage(page, { action: '', client, email: 'a@b.c', scopes: scopeNames, resource: 'api' });
+      return new Set([...shown.matchAll(/name="scope" value="([^"]*)" checked/g)].map(([, scope]) => scope));
+    };
+    const byHand = ['*', 'keys', 'accounts', 'hosts', 'hosts:exec', 'environments', 'environments:terminal'];
+    const others = scopeNames.filter((scope) => !byHand.includes(scope));
+    for (const trust of ['unknown', 'document', 'registered'] as const)
+      assert.deepEqual(ticked(trust), new Set(others));
+    assert.deepEqual(ticked('first-party'), new Set(scopeNames));
   });
 
   test('the script fits into 8 kB, and its tag changes with its bytes', () => {

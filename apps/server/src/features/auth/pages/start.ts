@@ -132,7 +132,7 @@ ${typeof passkeys === 'object' && elsewhere(welcome.elsewhere, passkeys.at)}`,
 }
 
 /** Whether what let the person in before counts no more. */
-const onlyThis = (text: string) => checkbox({ id: 'only', name: 'only', value: 'this', text });
+const onlyThis = (text: string) => checkbox({ id: 'only', name: 'only', value: 'this', text, isTicked: true });
 
 const newPassword = ({ fields, problems }: ReturnType<typeof textsOf>, label: string, problem?: PasswordFault) =>
   field({

@@ -1,4 +1,3 @@
-import { scopeNames } from '@svc/contract';
 import type { AdapterPayload, ClientMetadata } from 'oidc-provider';
 import type { Config } from '../../../config.ts';
 import type { ConnectionRow } from '../../connections/index.ts';
@@ -9,30 +8,12 @@ export const hubClient = 'svc-hub';
 /** `svc login`. */
 const cliClient = 'svc-cli';
 
-/** What only a person, this product's own apps and those of the operator may be given. */
-const reserved = (scope: string): boolean =>
-  scope === '*' || scope === 'keys' || scope === 'accounts' || scope.endsWith(':serve');
-/** What nobody is given whose name nobody vouches for. */
-const dangerous = (scope: string): boolean =>
-  reserved(scope) || scope === 'accounts:read' || scope === 'hosts' || scope.startsWith('hosts:');
-
-/** Scopes that an app may ask for, by how much is known of it. */
-export const scopesFor = (trust: ConnectionRow['trust']): string[] =>
-  scopeNames.filter((scope) => {
-    if (trust === 'unknown' || trust === 'document') return !dangerous(scope);
-    return trust === 'registered' ? !reserved(scope) : scope !== '*' && !scope.endsWith(':serve');
-  });
-
 /** Scopes that the tools of the Model Context Protocol ask for. */
 export const mcpScopes = ['mcp', 'sandboxes', 'prompts:read', 'environments:read'];
 
 /** Whether a token for these tools may have a scope: one of them, or its part that only reads. */
 export const isOfMcp = (scope: string): boolean =>
   mcpScopes.includes(scope) || mcpScopes.includes(scope.replace(/:read$/, ''));
-
-/** Scopes that a person gives only right after they proved who they are. */
-export const isStrong = (scope: string): boolean =>
-  ['*', 'keys', 'accounts', 'hosts', 'hosts:exec', 'sandboxes'].includes(scope);
 
 /** Who says what an app is, by its id. */
 export function trustOf(clientId: string, isRegistered: boolean): ConnectionRow['trust'] {

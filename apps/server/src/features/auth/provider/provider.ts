@@ -1,10 +1,10 @@
-import { scopeNames } from '@svc/contract';
+import { freshSeconds, isStrong, scopeNames, scopesOfApps } from '@svc/contract';
 import type { Configuration, default as Provider, KoaContextWithOIDC } from 'oidc-provider';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import type { Connections } from '../../connections/index.ts';
 import { Records } from './adapter.ts';
 import { findClient } from './clients.sql.ts';
-import { hubClient, isOfMcp, isStrong, ownClients, registeredClient, scopesFor, trustOf } from './clients.ts';
+import { hubClient, isOfMcp, ownClients, registeredClient, trustOf } from './clients.ts';
 import { exchangeOnce } from './exchange.ts';
 import { openSigningKeys } from './keys.ts';
 import { followSignOut, judgeRedirects, leadPeople, nameTokens, sayNotFound, secureCookies } from './library.ts';
@@ -48,8 +48,6 @@ const life = {
 const grantSeconds = 30 * 86_400;
 /** Of a browser that nobody is signed in with, such as one that opened the page of a device. */
 const nobodysSeconds = 3_600;
-/** A proof of who somebody is counts so long where it must be fresh. */
-export const freshSeconds = 600;
 
 /** Scopes of OpenID. */
 export const openIdScopes = ['openid', 'email', 'profile', 'offline_access'];
@@ -201,7 +199,7 @@ function featuresOf({ kernel, pages }: ProviderParts, library: Library): Configu
         if (kind === undefined)
           throw new library.errors.InvalidTarget('tokens are for {base_url} and {base_url}/mcp only');
         const isRegistered = (await findClient(kernel.sql, client.clientId)) !== undefined;
-        const scopes = scopesFor(trustOf(client.clientId, isRegistered));
+        const scopes = scopesOfApps(trustOf(client.clientId, isRegistered));
         return {
           scope: scopes.filter((scope) => kind === 'api' || isOfMcp(scope)).join(' '),
           audience: resource,

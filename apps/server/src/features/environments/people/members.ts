@@ -1,7 +1,9 @@
+import type { Actor } from '../../../kernel/base/actor.ts';
 import { ApiError, notFound } from '../../../kernel/base/errors.ts';
 import type { Db } from '../../../kernel/db/db.ts';
 import type { EnvironmentRole, EnvironmentRow, MemberRow } from '../environments.rows.ts';
-import { checkRole } from '../environments.access.ts';
+import { checkOfApps } from '../../../kernel/mount/access.ts';
+import { checkRole, isAtLeast } from '../environments.access.ts';
 import { insertMember, membersOf } from './members.sql.ts';
 import { freePlace, linuxNameOf } from './names.ts';
 
@@ -47,6 +49,11 @@ export async function memberOf(tx: Db, id: string, accountId: string): Promise<{
   const member = all.find(({ account_id: of }) => of === accountId);
   if (!member) throw notFound('member');
   return { member, owners: all.filter(({ role }) => role === 'owner').length };
+}
+
+/** A developer has a terminal: an app gives nobody what it has not itself. Throws 403. */
+export function checkGift(actor: Actor, role: EnvironmentRole): void {
+  if (isAtLeast(role, 'developer')) checkOfApps(actor, 'environments:terminal');
 }
 
 /** Who makes, changes or removes an owner is one (design: answers, "member roles"). Throws 403. */
