@@ -56,6 +56,7 @@ import { uploadsFeature } from './features/uploads/feature.ts';
 import { Uploads } from './features/uploads/index.ts';
 import { Forwarder } from './kernel/forwarder/forwarder.ts';
 import type { Kernel } from './kernel/kernel.ts';
+import type { TakesBack } from './kernel/records/let-in.ts';
 import type { Feature } from './kernel/feature.ts';
 import { modelFeatures } from './app.features.models.ts';
 
@@ -116,6 +117,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; callers: Call
     eventsFeature(() => features),
     overviewFeature(() => features),
   ];
+  connections.takesBack(() => Object.assign({}, ...features.map(({ takesBack }) => takesBack ?? {})) as TakesBack);
   return { features, callers: { ...auth, lookup: keys.lookup } };
 }
 

@@ -5,6 +5,20 @@ import { json, route } from './route.ts';
 /** How much is known of an app that asks for access. */
 export const clientTrusts = ['first-party', 'registered', 'document', 'unknown'] as const;
 
+/** Ways in that an app may give others, or itself, and that last: they end when it is disconnected. */
+export const letInKinds = [
+  'member',
+  'role',
+  'port',
+  'ssh_key',
+  'webhook',
+  'push',
+  'share',
+  'ping_key',
+  'badge',
+] as const;
+export type LetInKind = (typeof letInKinds)[number];
+
 /** An app that a person let in (design: hub, App connects). */
 export const connection = z
   .object({
@@ -18,6 +32,10 @@ export const connection = z
     scopes: z.array(z.string()),
     resources: z.array(z.string()).describe('What its tokens are for'),
     key_ids: z.array(uuid).describe('API keys that it was given and that can be used'),
+    let_in: z
+      .array(z.object({ kind: z.enum(letInKinds), name: z.string(), created_at: dateTime }))
+      .describe('Whom and what it let in that is still there, the newest 20: all of it ends with the app (additive)'),
+    let_in_total: z.int().describe('How many these are (additive)'),
     created_at: dateTime,
     last_used_at: dateTime.optional(),
     ends_at: dateTime
@@ -49,9 +67,17 @@ export const connections = {
   disconnect: route({
     method: 'DELETE',
     path: '/v1/connections/{id}',
-    summary: 'End an app’s access: its tokens and keys are refused on the next request',
+    summary:
+      'End an app’s access: its tokens and keys are refused on the next request, and what it let in is taken back',
     auth: 'key',
     params: z.object({ id: uuid }),
-    answers: json(z.object({ deleted: z.literal(true), id: uuid, keys_revoked: z.int() })),
+    answers: json(
+      z.object({
+        deleted: z.literal(true),
+        id: uuid,
+        keys_revoked: z.int(),
+        taken_back: z.int().describe('What it had let in: members, ports, webhooks, links and the like (additive)'),
+      }),
+    ),
   }),
 };

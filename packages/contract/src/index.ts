@@ -116,7 +116,7 @@ export { account } from './accounts.ts';
 export { isAllowedAction } from './actions.list.ts';
 export { action } from './actions.ts';
 export { act } from './audit.ts';
-export { clientTrusts, connection } from './connections.ts';
+export { clientTrusts, connection, type LetInKind, letInKinds } from './connections.ts';
 export { device } from './devices.ts';
 export {
   environment,

@@ -101,6 +101,21 @@ export const accountEn = {
     ends: 'unless it is used, it is signed out',
     disconnect: 'Disconnect',
     disconnectText: (name: string) => `${name} loses its access at once, and the keys that it was given with it.`,
+    takenBackText: (n: number) =>
+      `It gave ${count(n, 'other access', 'other accesses')}, which ${n === 1 ? 'ends' : 'end'} too:`,
+    letIn: (n: number) => `It gave ${count(n, 'other access', 'other accesses')}`,
+    letInKinds: {
+      member: 'Member of an environment',
+      role: 'Role in an environment',
+      port: 'Published port',
+      ssh_key: 'SSH key in an environment',
+      webhook: 'Alerts sent to',
+      push: 'Alerts pushed to',
+      share: 'Link to a recording',
+      ping_key: 'Key for pings of your monitors',
+      badge: 'Badge of your monitors',
+    },
+    andMore: (n: number) => `and ${count(n, 'other', 'others')}`,
     disconnected: 'Disconnected',
   },
 };

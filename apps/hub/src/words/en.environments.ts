@@ -219,6 +219,7 @@ export const environmentsEn = {
       secret_removed: 'Secret deleted',
       secret_set: 'Secret set',
       ssh_key_set: 'SSH key set',
+      ssh_key_removed: 'SSH key taken back',
       token_minted: 'Line for enrolling made',
       updated: 'Changed',
     },

@@ -103,6 +103,21 @@ export const accountRo: typeof accountEn = {
     ends: 'fără folosire, este deconectată',
     disconnect: 'Deconectează',
     disconnectText: (name) => `${name} își pierde accesul imediat, împreună cu cheile primite.`,
+    takenBackText: (n) =>
+      `A dat și ${count(n, 'alt acces', 'alte accese')}, care se ${n === 1 ? 'închide' : 'închid'} și ${n === 1 ? 'el' : 'ele'}:`,
+    letIn: (n) => `A dat ${count(n, 'alt acces', 'alte accese')}`,
+    letInKinds: {
+      member: 'Membru într-un mediu',
+      role: 'Rol într-un mediu',
+      port: 'Port publicat',
+      ssh_key: 'Cheie SSH într-un mediu',
+      webhook: 'Alerte trimise la',
+      push: 'Alerte împinse la',
+      share: 'Link la o înregistrare',
+      ping_key: 'Cheie pentru semnalele monitoarelor',
+      badge: 'Insignă a monitoarelor',
+    },
+    andMore: (n) => `și încă ${n.toLocaleString('ro')}`,
     disconnected: 'Deconectată',
   },
 };

@@ -219,6 +219,7 @@ export const environmentsRo: typeof environmentsEn = {
       secret_removed: 'Secret șters',
       secret_set: 'Secret setat',
       ssh_key_set: 'Cheie SSH setată',
+      ssh_key_removed: 'Cheie SSH retrasă',
       token_minted: 'Linie de înrolare făcută',
       updated: 'Modificat',
     },

@@ -70,6 +70,7 @@ const data: AccountData = {
     'kernel.changes',
     'kernel.change_floors',
     'kernel.device_streams',
+    'kernel.let_in',
   ],
   keeps: {
     'kernel.audit': 'the two lines `accounts.delete`, which tell of the deletion',

@@ -11,6 +11,7 @@ import type { AccountData } from './deletion.ts';
 import type { Kernel } from './kernel.ts';
 import type { Machine } from './machine.ts';
 import type { Job } from './work/jobs.ts';
+import type { TakesBack } from './records/let-in.ts';
 import type { Quota } from './records/quotas.ts';
 import type { Restored } from './restored.ts';
 
@@ -156,6 +157,8 @@ export interface Feature extends Manifest {
   /** Refuses an account that the feature is switched off for, by throwing; after key, subscription and scope. */
   readonly gate?: (actor: Actor) => void;
   readonly jobs?: readonly JobDefinition[];
+  /** How it takes back what an app let in that is disconnected. */
+  readonly takesBack?: TakesBack;
   /** Its part of the first page. */
   readonly overview?: OverviewPart;
   /** Its changes are a topic of the feed, of its name; a key needs the rights of this route to be told of them. */

@@ -1276,7 +1276,7 @@ class Connections(Feature):
         return self._transport.json("GET", f"/v1/connections/{quote(id, safe='')}", options=options)
 
     def disconnect(self, id: str, *, options: Optional[CallOptions] = None) -> types.ConnectionsDisconnectAnswer:
-        """End an app’s access: its tokens and keys are refused on the next request."""
+        """End an app’s access: its tokens and keys are refused on the next request, and what it let in is taken back."""
         return self._transport.json("DELETE", f"/v1/connections/{quote(id, safe='')}", options=options)
 
 

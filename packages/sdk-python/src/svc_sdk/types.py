@@ -58,7 +58,9 @@ CommandInputsItem = TypedDict("CommandInputsItem", {"path": "str", "url": "str"}
 
 ConnectedKey = TypedDict("ConnectedKey", {"id": "str", "name": "str", "prefix": "str", "last_four": "str", "status": "Literal[\"active\", \"paused\", \"revoked\"]", "scopes": "List[str]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "models": "NotRequired[List[str]]", "spend_cap_micro_usd": "NotRequired[int]", "expires_at": "NotRequired[str]", "last_used_at": "NotRequired[str]", "created_at": "str", "parent_id": "Union[str, None]", "connection_id": "NotRequired[str]", "key": "str"})
 
-Connection = TypedDict("Connection", {"id": "str", "client_id": "str", "name": "str", "trust": "Literal[\"first-party\", \"registered\", \"document\", \"unknown\"]", "host": "NotRequired[str]", "scopes": "List[str]", "resources": "List[str]", "key_ids": "List[str]", "created_at": "str", "last_used_at": "NotRequired[str]", "ends_at": "NotRequired[str]"})
+Connection = TypedDict("Connection", {"id": "str", "client_id": "str", "name": "str", "trust": "Literal[\"first-party\", \"registered\", \"document\", \"unknown\"]", "host": "NotRequired[str]", "scopes": "List[str]", "resources": "List[str]", "key_ids": "List[str]", "let_in": "List[ConnectionLetInItem]", "let_in_total": "int", "created_at": "str", "last_used_at": "NotRequired[str]", "ends_at": "NotRequired[str]"})
+
+ConnectionLetInItem = TypedDict("ConnectionLetInItem", {"kind": "Literal[\"member\", \"role\", \"port\", \"ssh_key\", \"webhook\", \"push\", \"share\", \"ping_key\", \"badge\"]", "name": "str", "created_at": "str"})
 
 CreatedBadge = TypedDict("CreatedBadge", {"svg_url": "str", "json_url": "str", "created_at": "str"})
 
@@ -912,7 +914,7 @@ ConnectionsListAnswer = TypedDict("ConnectionsListAnswer", {"connections": "List
 
 ConnectionsGetAnswer = TypedDict("ConnectionsGetAnswer", {"connection": "Connection"})
 
-ConnectionsDisconnectAnswer = TypedDict("ConnectionsDisconnectAnswer", {"deleted": "Literal[True]", "id": "str", "keys_revoked": "int"})
+ConnectionsDisconnectAnswer = TypedDict("ConnectionsDisconnectAnswer", {"deleted": "Literal[True]", "id": "str", "keys_revoked": "int", "taken_back": "int"})
 
 MeUpdateBody = TypedDict("MeUpdateBody", {"name": "NotRequired[Union[str, None]]", "email": "NotRequired[Union[str, None]]", "locale": "NotRequired[Union[Literal[\"en\", \"ro\"], None]]", "tz": "NotRequired[Union[str, None]]"})
 

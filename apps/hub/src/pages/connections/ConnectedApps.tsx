@@ -37,12 +37,34 @@ export function ConnectedApps() {
   );
 }
 
+/** Whom and what an app let in. */
+function Guests({ item }: { item: Connection }) {
+  const text = useWords().connections;
+  const { let_in: guests, let_in_total: total } = item;
+  return (
+    <ul>
+      {guests.map(({ kind, name, created_at: at }) => (
+        <li key={`${kind} ${name} ${at}`}>
+          {text.letInKinds[kind]}
+          {name !== '' && (
+            <>
+              {': '}
+              <bdi>{name}</bdi>
+            </>
+          )}
+        </li>
+      ))}
+      {total > guests.length && <li>{text.andMore(total - guests.length)}</li>}
+    </ul>
+  );
+}
+
 function ConnectionRow({ item }: { item: Connection }) {
   const words = useWords();
   const text = words.connections;
   const acts = useActs();
   const [isOpen, setOpen] = useState(false);
-  const { id, name, trust, host, scopes, last_used_at: used, ends_at: ends } = item;
+  const { id, name, trust, host, scopes, last_used_at: used, ends_at: ends, let_in_total: total } = item;
   const disconnect = async (): Promise<void> => {
     const gone = await acts.run(async () => api.connections.disconnect({ params: { id } }), {
       done: text.disconnected,
@@ -74,6 +96,12 @@ function ConnectionRow({ item }: { item: Connection }) {
           )}
         </span>
         <Scopes scopes={scopes} />
+        {total > 0 && (
+          <details class="scopes">
+            <summary>{text.letIn(total)}</summary>
+            <Guests item={item} />
+          </details>
+        )}
       </span>
       <Button look="danger" onPress={() => setOpen(true)}>
         {text.disconnect}
@@ -82,6 +110,12 @@ function ConnectionRow({ item }: { item: Connection }) {
         <Dialog title={text.disconnect} onClose={() => setOpen(false)}>
           <div class="stack">
             <p>{text.disconnectText(name)}</p>
+            {total > 0 && (
+              <>
+                <p>{text.takenBackText(total)}</p>
+                <Guests item={item} />
+              </>
+            )}
             <Button look="danger" onPress={disconnect}>
               {text.disconnect}
             </Button>

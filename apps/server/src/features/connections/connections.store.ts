@@ -3,6 +3,7 @@ import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { type Who, writeAct } from '../../kernel/records/audit.ts';
+import { shutOut, takeBack, type TakesBack } from '../../kernel/records/let-in.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
 import { changeConnection, closeConnection, type ConnectionOfKey, openConnection, reached } from '../keys/index.ts';
 import {
@@ -36,6 +37,7 @@ export class Connections {
   readonly #kernel: Kernel;
   #onAdded: (tx: Db, app: { accountId: string; name: string; host: string | null }) => Promise<void> = async () => {};
   #onEnd: (tx: Db, connection: ConnectionRow) => Promise<void> = async () => {};
+  #takes: () => TakesBack = () => ({});
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
@@ -49,6 +51,11 @@ export class Connections {
   /** `end` is called in the transaction that ends a connection. */
   onEnd(end: (tx: Db, connection: ConnectionRow) => Promise<void>): void {
     this.#onEnd = end;
+  }
+
+  /** How what an app let in is taken back, by its kind; asked when a connection ends. */
+  takesBack(takes: () => TakesBack): void {
+    this.#takes = takes;
   }
 
   /** The connection of an account with an app. */
@@ -97,13 +104,20 @@ export class Connections {
     });
   }
 
-  /** Ends a connection, its tokens and its keys; answers how many keys these were. 404 for one that is not the account's. */
-  async end(accountId: string, id: string, by: Who): Promise<number> {
+  /**
+   * Ends a connection, its tokens and its keys, and takes back what it let in; answers how many of each. 404 for one that is not
+   * the account's.
+   */
+  async end(accountId: string, id: string, by: Who): Promise<{ keys: number; takenBack: number }> {
     return inTransaction(this.#kernel.sql, async (tx) => {
       const row = await findConnection(tx, accountId, id);
-      if (!row || !(await endConnection(tx, id))) throw notFound('connection');
+      if (!row) throw notFound('connection');
+      await shutOut(tx, { accountId, connectionId: id });
+      if (!(await endConnection(tx, id))) throw notFound('connection');
       await this.#onEnd(tx, row);
-      return closeConnection(tx, this.#kernel, { accountId, connectionId: id, keyId: row.key_id, by });
+      const takenBack = await takeBack(tx, id, { by, takes: this.#takes() });
+      const ended = { accountId, connectionId: id, keyId: row.key_id, by, takenBack };
+      return { keys: await closeConnection(tx, this.#kernel, ended), takenBack };
     });
   }
 }

@@ -1,4 +1,6 @@
 import type { Feature } from '../../kernel/feature.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { forgetShutOut } from '../../kernel/records/let-in.ts';
 import { forgetConnections } from './connections.sql.ts';
 import type { Connections } from './connections.store.ts';
 import { disconnect } from './disconnect.ts';
@@ -6,11 +8,14 @@ import { get } from './get.ts';
 import { connectionsManifest } from './index.ts';
 import { list } from './list.ts';
 
+async function forget({ background }: Kernel): Promise<void> {
+  await forgetConnections(background);
+  await forgetShutOut(background);
+}
+
 /** Apps that people let in. */
 export const connectionsFeature = (connections: Connections): Feature => ({
   ...connectionsManifest,
   operations: { list, get, disconnect: disconnect(connections) },
-  jobs: [
-    { name: 'connections.forget', cron: '41 3 * * *', run: async ({ background }) => forgetConnections(background) },
-  ],
+  jobs: [{ name: 'connections.forget', cron: '41 3 * * *', run: forget }],
 });

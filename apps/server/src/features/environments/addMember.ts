@@ -6,6 +6,7 @@ import { findAccountByEmail } from '../accounts/index.ts';
 import { holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
 import { tellMember } from './environments.notify.ts';
+import { noteLetIn } from '../../kernel/records/let-in.ts';
 import { rateLimitExceeded } from '../../kernel/share/limits.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
@@ -32,6 +33,8 @@ export const addMember = (environments: Environments): Operation =>
       const person = { accountId: account.id, email: account.email, role: body.role };
       const { iso: at } = await readNow(tx, context.clock);
       await join(tx, at, row, person);
+      const subject = `${id}/${account.id}`;
+      await noteLetIn(tx, context.actor, { kind: 'member', subject, name: account.email });
       const { member } = await memberOf(tx, id, account.id);
       const payload = { user_id: account.id, role: body.role, linux_username: member.linux_username };
       await environments.tell(tx, row, doerOf(context), { kind: 'member_added', payload });

@@ -3,6 +3,7 @@ import type { Db } from '../../kernel/db/db.ts';
 import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Who, writeAct } from '../../kernel/records/audit.ts';
+import { noteGone } from '../../kernel/records/let-in.ts';
 import type { Metrics } from '../../kernel/base/metrics.ts';
 import { type EnvironmentHooks, noHooks } from './environments.hooks.ts';
 import { insertEvent } from './environments.events.sql.ts';
@@ -99,6 +100,7 @@ export class Environments {
     const { row: leaving, from } = await this.move(tx, row, 'destroy', {}, doer);
     await deleteSecrets(tx, row.id);
     await deleteToken(tx, row.id);
+    await noteGone(tx, ['member', 'role', 'port', 'ssh_key'], `${row.id}/`);
     // Its provider takes the machine away first.
     if (row.provider !== 'byo' && (await mayHaveMachine(tx, row.id))) return { row: leaving, from, to: leaving.state };
     const gone = await this.move(tx, leaving, 'gone', {}, doer);

@@ -22,6 +22,7 @@ import { list } from './list.ts';
 import { listMembers } from './listMembers.ts';
 import { listPorts } from './listPorts.ts';
 import { listSecrets } from './listSecrets.ts';
+import { environmentsTakeBack } from './people/taken-back.ts';
 import { publishPort } from './publishPort.ts';
 import { removeMember } from './removeMember.ts';
 import { removePort } from './removePort.ts';
@@ -52,6 +53,7 @@ export function environmentsFeature(
     ...environmentsManifest,
     topic: contract.environments.list,
     overview: environmentsOverview,
+    takesBack: environmentsTakeBack(kernel, environments),
     operations: {
       list,
       create: create(environments, providers),

@@ -1,12 +1,14 @@
 import { contract } from '@svc/contract';
 import { readNow } from '../../kernel/db/instant.ts';
 import { checkFresh } from '../../kernel/mount/access.ts';
+import { noteLetIn } from '../../kernel/records/let-in.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkRole, holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
 import type { Environments } from './environments.store.ts';
 import { toPort } from './environments.view.ts';
 import { publish } from './people/ports.ts';
+import { portsOf } from './people/ports.sql.ts';
 
 export const publishPort = (environments: Environments): Operation =>
   operation(contract.environments.publishPort, async (context, { params: { id, port }, body }) => {
@@ -18,6 +20,7 @@ export const publishPort = (environments: Environments): Operation =>
       const { visibility, protocol, label = null } = body;
       if (visibility === 'public') checkRole(row.role, 'maintainer', 'to publish a port to everybody');
       const { iso } = await readNow(tx, context.clock);
+      const before = (await portsOf(tx, id)).find((known) => known.port === port)?.visibility;
       const one = await publish(tx, iso, {
         environment_id: id,
         port,
@@ -26,6 +29,8 @@ export const publishPort = (environments: Environments): Operation =>
         visibility,
         opened_by: accountId,
       });
+      const name = `${port}, ${row.name}`;
+      await noteLetIn(tx, context.actor, { kind: 'port', subject: `${id}/${port}`, name, before });
       const payload = { port, visibility, label };
       await environments.tell(tx, row, doerOf(context), { kind: 'port_published', payload });
       return { port: toPort(one) };

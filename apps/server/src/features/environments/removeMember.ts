@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { noteGone } from '../../kernel/records/let-in.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkRole, holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
@@ -18,6 +19,7 @@ export const removeMember = (environments: Environments): Operation =>
       checkOwners(row.role, member.role);
       checkOwnerStays({ member, owners });
       await deleteMember(tx, id, userId);
+      await noteGone(tx, ['member', 'role', 'ssh_key'], `${id}/${userId}`);
       if (userId === row.account_id) await passOn(tx, userId, id);
       const payload = { user_id: userId, role: member.role };
       await environments.tell(tx, row, doerOf(context), { kind: 'member_removed', payload });

@@ -1,5 +1,6 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
+import { noteGone } from '../../kernel/records/let-in.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
@@ -12,6 +13,7 @@ export const removePort = (environments: Environments): Operation =>
       const row = await holdThere(tx, { accountId: context.actor.accountId, id, least: 'developer' });
       const gone = await deletePort(tx, id, port);
       if (!gone) throw notFound('published port');
+      await noteGone(tx, ['port'], `${id}/${port}`);
       const payload = { port, visibility: gone.visibility };
       await environments.tell(tx, row, doerOf(context), { kind: 'port_removed', payload });
       return { deleted: true as const, port };

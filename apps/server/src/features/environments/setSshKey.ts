@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { noteLetIn } from '../../kernel/records/let-in.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
@@ -13,6 +14,7 @@ export const setSshKey = (environments: Environments): Operation =>
       const row = await holdThere(tx, { accountId, id, least: 'developer' });
       const key = sshKeyOf(body.public_key);
       await keepSshKey(tx, id, accountId, key);
+      await noteLetIn(tx, context.actor, { kind: 'ssh_key', subject: `${id}/${accountId}`, name: row.name });
       const payload = { user_id: accountId, type: key.split(' ', 1).join('') };
       await environments.tell(tx, row, doerOf(context), { kind: 'ssh_key_set', payload });
       return { user_id: accountId, ssh_public_key: true as const };

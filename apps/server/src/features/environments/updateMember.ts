@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { noteLetIn } from '../../kernel/records/let-in.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
@@ -17,6 +18,8 @@ export const updateMember = (environments: Environments): Operation =>
       checkOwners(row.role, role, member.role);
       if (role !== 'owner') checkOwnerStays({ member, owners });
       await changeRole(tx, id, userId, role);
+      const subject = `${id}/${userId}`;
+      await noteLetIn(tx, context.actor, { kind: 'role', subject, name: member.email, before: member.role });
       if (userId === row.account_id && role !== 'owner') await passOn(tx, userId, id);
       const payload = { user_id: userId, from: member.role, to: role };
       await environments.tell(tx, row, doerOf(context), { kind: 'member_changed', payload });

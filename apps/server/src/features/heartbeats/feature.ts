@@ -29,6 +29,7 @@ import { signalSlug } from './signalSlug.ts';
 import { stream } from './stream.ts';
 import { update } from './update.ts';
 import { heartbeatsOverview } from './heartbeats.summary.ts';
+import { heartbeatsTakeBack } from './heartbeats.taken-back.ts';
 
 /** Monitors of jobs that run elsewhere. A hook that throws undoes its transition, which is tried again. */
 export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): Feature {
@@ -61,6 +62,7 @@ export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): F
       signalSlug: signalSlug(batches),
     },
     overview: heartbeatsOverview,
+    takesBack: heartbeatsTakeBack,
     jobs: [sweep],
     topic: contract.heartbeats.list,
     start(_kernel, { works }) {

@@ -1,6 +1,7 @@
 import type { Context } from '../../kernel/http/context.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { rateLimitExceeded } from '../../kernel/share/limits.ts';
+import { noteGone, noteLetIn } from '../../kernel/records/let-in.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { type BadgeOf, deleteBadge, findBadge, replaceBadge, worstStatus } from './heartbeats.keys.sql.ts';
 import { shownStatus } from './heartbeats.rules.ts';
@@ -36,6 +37,7 @@ export async function makeBadge(context: Context, action: string, monitorId: str
   return context.transaction(async (tx) => {
     const createdAt = await replaceBadge(tx, clock, { accountId, monitorId }, hash);
     if (createdAt === undefined) throw notFound('heartbeat');
+    await noteLetIn(tx, context.actor, { kind: 'badge', subject: monitorId ?? accountId, name: '' });
     await writeAct(tx, { accountId, by, action, subject: monitorId ?? undefined });
     const url = `${kernel.config.baseUrl}/badge/${token}`;
     return { svg_url: `${url}.svg`, json_url: `${url}.json`, created_at: createdAt };
@@ -48,6 +50,7 @@ export async function endBadge(context: Context, action: string, monitorId: stri
   const badge: BadgeOf = { accountId, monitorId };
   return context.transaction(async (tx) => {
     if (!(await deleteBadge(tx, badge))) throw notFound('badge');
+    await noteGone(tx, ['badge'], monitorId ?? accountId);
     await writeAct(tx, { accountId, by: context.by, action, subject: monitorId ?? undefined });
     return { deleted: true as const };
   });

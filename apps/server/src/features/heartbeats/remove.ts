@@ -1,5 +1,6 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
+import { noteGone } from '../../kernel/records/let-in.ts';
 import { operation } from '../../kernel/feature.ts';
 import { topic } from './heartbeats.changes.ts';
 import { deleteMonitor } from './heartbeats.sql.ts';
@@ -9,6 +10,7 @@ export const remove = operation(contract.heartbeats.remove, async (context, { pa
   const { accountId } = actor;
   await context.transaction(async (tx) => {
     if (!(await deleteMonitor(tx, accountId, id))) throw notFound('heartbeat');
+    await noteGone(tx, ['badge'], id);
     await kernel.feed.record(tx, [{ accountId, topic, op: 'deleted', id }]);
   });
   return { deleted: true as const, id };

@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { noteGone } from '../../kernel/records/let-in.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
@@ -8,6 +9,7 @@ export const removePingKey = operation(contract.heartbeats.removePingKey, (conte
   context.transaction(async (tx) => {
     const { accountId } = context.actor;
     if (!(await deletePingKey(tx, accountId))) throw notFound('ping key');
+    await noteGone(tx, ['ping_key'], accountId);
     await writeAct(tx, { accountId, by: context.by, action: 'heartbeats.removePingKey' });
     return { deleted: true as const };
   }),

@@ -5,8 +5,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { noBrowser } from '../../testing.browser.ts';
-import { http, until } from '../../testing.ts';
+import { credentialsChanged } from '../../kernel/mount/access.ts';
+import { createAccount, http, until } from '../../testing.ts';
 import { type Platform, password } from '../auth/auth.testing.ts';
+import { letIn } from '../connections/connections.testing.ts';
 import { environmentOf, projectOf } from '../environments/environments.testing.ts';
 import { enrolled, TestDaemon } from '../relay/relay.testing.ts';
 import { checkLooks, go, HubTest, keptIn, type Opened } from './hub.testing.ts';
@@ -41,6 +43,40 @@ describe('environments in the hub', { skip: noBrowser }, () => {
     await opened.tab.getByRole('menuitem', { name, exact: true }).click();
   };
   const memberRow = ({ tab }: Opened, email: string) => tab.locator('li').filter({ hasText: email }).first();
+
+  test('who lets somebody in long after they signed in is asked who they are, and what an app let in goes with the app', async () => {
+    await using opened = await open();
+    const { tab, words, account, make, check } = opened;
+    const friend = await createAccount(t.gateway);
+    const guest = await createAccount(t.gateway);
+    const id = await environmentOf(t.gateway, account);
+    const { kernel } = t.gateway;
+    await kernel.sql`update auth.logins set auth_time = now() - interval '20 days' where account_id = ${account.id}`;
+    await kernel.gateways.announce(credentialsChanged, { accountId: account.id });
+    await show(opened, `/environments/${id}`);
+    await button(opened, words.members.add).click();
+    await tab.getByLabel(words.email, { exact: true }).fill(friend.email);
+    await tab.getByRole('dialog').getByRole('button', { name: words.members.add, exact: true }).click();
+    await tab.getByRole('heading', { name: words.reauth.title }).waitFor();
+    await tab.getByLabel(words.password, { exact: true }).fill(password);
+    await button(opened, words.continue).click();
+    await tab.getByText(words.members.added, { exact: true }).waitFor();
+    await memberRow(opened, friend.email).waitFor();
+
+    const app = await letIn(t.gateway, account, ['environments', 'environments:terminal'], 'registered');
+    const body = { email: guest.email, role: 'developer' };
+    await http(t.gateway.url, `/v1/environments/${id}/members`, { key: app.key, body });
+    await show(opened, '/connections');
+    await button(opened, words.connections.disconnect).click();
+    const dialog = tab.getByRole('dialog');
+    await dialog.getByText(`${words.connections.letInKinds.member}: ${guest.email}`).waitFor();
+    await dialog.getByRole('button', { name: words.connections.disconnect, exact: true }).click();
+    await tab.getByText(words.connections.disconnected, { exact: true }).waitFor();
+    const { members } = await make(`/v1/environments/${id}/members`, undefined, 'GET');
+    const emails = members.map(({ email }: { email: string }) => email);
+    assert.deepEqual(emails, [account.email, friend.email]);
+    check();
+  });
 
   test('from nothing to a machine: project, environment, the line that enrols, and the machine as it comes', async () => {
     await using opened = await open();

@@ -41,7 +41,13 @@ export async function changeConnection(
 export async function closeConnection(
   tx: Db,
   kernel: Pick<Kernel, 'gateways'>,
-  { accountId, connectionId, keyId, by }: { accountId: string; connectionId: string; keyId: string; by: Who },
+  {
+    accountId,
+    connectionId,
+    keyId,
+    by,
+    takenBack,
+  }: { accountId: string; connectionId: string; keyId: string; by: Who; takenBack: number },
 ): Promise<number> {
   // Whoever makes a key holds it too: one that is being made is seen here, or sees that this came before.
   await lockQuota(tx, keysQuota, accountId);
@@ -55,7 +61,7 @@ export async function closeConnection(
     by,
     action: 'connections.disconnect',
     subject: connectionId,
-    details: { keys: keys.length },
+    details: { keys: keys.length, taken_back: takenBack },
   });
   return keys.length;
 }

@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { noteLetIn } from '../../kernel/records/let-in.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { operation } from '../../kernel/feature.ts';
 import { keepHidden } from '../../kernel/base/hidden.ts';
@@ -20,7 +21,9 @@ export const createWebhook = operation(contract.notifications.createWebhook, asy
     const sealed = sealSecrets(kernel, secrets);
     const fields = { name, format, types: types ?? null, enabled, sealed };
     const inserted = await insertWebhook(tx, clock, actor.accountId, fields);
-    const details = { name, format, origin: new URL(url).origin };
+    const { origin, host } = new URL(url);
+    await noteLetIn(tx, actor, { kind: 'webhook', subject: inserted.id, name: host });
+    const details = { name, format, origin };
     const act = { action: 'notifications.createWebhook', subject: inserted.id, details };
     await writeAct(tx, { accountId: actor.accountId, by, ...act });
     return inserted;

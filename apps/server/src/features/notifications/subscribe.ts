@@ -2,6 +2,7 @@ import { createECDH } from 'node:crypto';
 import { contract } from '@svc/contract';
 import { badRequest } from '../../kernel/base/errors.ts';
 import { Answer, operation } from '../../kernel/feature.ts';
+import { noteLetIn } from '../../kernel/records/let-in.ts';
 import { OutboundError } from '../../kernel/outside/outbound.ts';
 import { trimSubscriptions, upsertSubscription } from './push/subscriptions.sql.ts';
 
@@ -31,6 +32,8 @@ export const subscribe = operation(contract.notifications.subscribe, async (cont
       deviceName: body.device_name,
       hideContents: body.hide_contents,
     });
+    const name = body.device_name ?? new URL(endpoint).host;
+    await noteLetIn(tx, context.actor, { kind: 'push', subject: subscription.id, name });
     if (isNew) await trimSubscriptions(tx, accountId, mostBrowsers);
     return new Answer({ subscription }, { status: isNew ? 201 : 200 });
   });

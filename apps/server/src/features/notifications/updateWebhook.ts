@@ -1,4 +1,5 @@
 import { contract, webhookFormats } from '@svc/contract';
+import { noteLetIn } from '../../kernel/records/let-in.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
@@ -37,6 +38,8 @@ export const updateWebhook = operation(contract.notifications.updateWebhook, asy
     const act = { action: 'notifications.updateWebhook', subject: row.id, details };
     await writeAct(tx, { accountId: actor.accountId, by, ...act });
     const isElsewhere = url !== opened?.url || format !== row.format;
+    // Where an app has a person's go, it is the app's.
+    if (url !== opened?.url) await noteLetIn(tx, actor, { kind: 'webhook', subject: row.id, name: new URL(url).host });
     const terms = { name, format, types, enabled, sealed, isElsewhere };
     return toWebhook(await updateRow(tx, clock, row.id, terms), secrets, actor);
   });

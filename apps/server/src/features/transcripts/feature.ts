@@ -37,6 +37,7 @@ import { search } from './search.ts';
 import { setVocabulary } from './setVocabulary.ts';
 import { share } from './share.ts';
 import { sharePage } from './shares/page.ts';
+import { sharesTakeBack } from './shares/taken-back.ts';
 import { stream } from './stream.ts';
 import { AcceptsPrompts } from './transcripts.accept.ts';
 import { purgeAudio } from './transcripts.jobs.ts';
@@ -126,6 +127,7 @@ export function transcriptsFeature(kernel: Kernel, parts: TranscriptParts): Feat
     operations: operationsOf({ ...parts, pool, settling, frames }),
     raw: [sharePage(kernel, pool)],
     overview: transcriptsOverview,
+    takesBack: sharesTakeBack,
     topic: contract.transcripts.list,
     jobs: [purgeAudio],
     async start(_kernel, { works }) {

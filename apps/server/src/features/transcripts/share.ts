@@ -7,11 +7,11 @@ import type { Transcripts } from './transcripts.store.ts';
 export const share = (transcripts: Transcripts): Operation =>
   operation(contract.transcripts.share, (context, { params, body }) =>
     context.transaction(async (tx) => {
-      const { accountId } = context.actor;
-      const row = await transcripts.get(tx, accountId, params.id);
-      const made = await makeShare(context.kernel, tx, row, body.expiresInDays);
+      const row = await transcripts.get(tx, context.actor.accountId, params.id);
+      const made = await makeShare(context, tx, row, body.expiresInDays);
       const details = { share: made.id, expires_at: made.expiresAt };
-      await writeAct(tx, { accountId, by: context.by, action: 'transcripts.share', subject: row.id, details });
+      const act = { action: 'transcripts.share', subject: row.id, details };
+      await writeAct(tx, { accountId: row.account_id, by: context.by, ...act });
       return made;
     }),
   );

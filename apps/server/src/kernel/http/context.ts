@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { Actor } from '../base/actor.ts';
 import type { Who } from '../records/audit.ts';
+import { enterAsApp } from '../records/let-in.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Db, inTransaction, type Sql, writeWithCommit } from '../db/db.ts';
 import type { Frames } from './frames.ts';
@@ -315,10 +316,12 @@ export class Context {
     for (const handler of handlers) handler();
   }
 
-  /** Runs `work` in one transaction. */
+  /** Runs `work` in one transaction. Of an app it is over when the app is disconnected, or the app's end waits for it. */
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
     const { lastStatement } = this;
+    const connectionId = this.#request.actor?.connectionId;
     return inTransaction(this.kernel.sql, async (tx) => {
+      if (connectionId !== undefined) await enterAsApp(tx, connectionId);
       const result = await work(tx);
       if (lastStatement) await writeWithCommit(tx, lastStatement, []);
       return result;

@@ -48,6 +48,14 @@ export async function keepSshKey(db: Db, environmentId: string, accountId: strin
     where environment_id = ${environmentId} and account_id = ${accountId}`;
 }
 
+/** Forgets the SSH key of a member; false when there was none. */
+export async function dropSshKey(db: Db, environmentId: string, accountId: string): Promise<boolean> {
+  const { count } = await db`
+    update environments.members set ssh_public_key = null, provisioned_at = null
+    where environment_id = ${environmentId} and account_id = ${accountId} and ssh_public_key is not null`;
+  return count > 0;
+}
+
 /** Takes a member out. */
 export async function deleteMember(db: Db, environmentId: string, accountId: string): Promise<void> {
   await db`delete from environments.members where environment_id = ${environmentId} and account_id = ${accountId}`;

@@ -1,0 +1,79 @@
+import type { Db } from '../../../kernel/db/db.ts';
+import { readNow } from '../../../kernel/db/instant.ts';
+import type { Kernel } from '../../../kernel/kernel.ts';
+import type { TakesBack } from '../../../kernel/records/let-in.ts';
+import { isAtLeast } from '../environments.access.ts';
+import type { EnvironmentRole, EnvironmentRow, MemberRow, PortRow } from '../environments.rows.ts';
+import { lockEnvironment, passOn } from '../environments.sql.ts';
+import { environmentStatesTable } from '../environments.states.ts';
+import type { Doer, Environments } from '../environments.store.ts';
+import { changeRole, deleteMember, dropSshKey, membersOf } from './members.sql.ts';
+import { deletePort, portsOf, putPort } from './ports.sql.ts';
+
+type Taken = Parameters<NonNullable<TakesBack['member']>>[1];
+
+const doerOf = ({ accountId, by }: Taken): Doer => ({ accountId, kind: 'user', by });
+
+/** An environment that is there still, locked. */
+async function held(tx: Db, id = ''): Promise<EnvironmentRow | undefined> {
+  const row = await lockEnvironment(tx, id);
+  return row && !environmentStatesTable.isFinal(row.state) ? row : undefined;
+}
+
+/** A member, unless nobody would be left who owns the environment. */
+async function lessened(tx: Db, id: string, userId: string | undefined): Promise<MemberRow | undefined> {
+  const all = await membersOf(tx, id);
+  const member = all.find(({ account_id: of }) => of === userId);
+  const owners = all.filter(({ role }) => role === 'owner').length;
+  return member?.role === 'owner' && owners === 1 ? undefined : member;
+}
+
+/** Takes back whom an app let into environments, and what it opened there for others. */
+export const environmentsTakeBack = ({ clock }: Pick<Kernel, 'clock'>, environments: Environments): TakesBack => ({
+  async member(tx, taken) {
+    const row = await held(tx, taken.ids[0]);
+    const member = row && (await lessened(tx, row.id, taken.ids[1]));
+    if (!member) return;
+    const { account_id: userId, role } = member;
+    await deleteMember(tx, row.id, userId);
+    if (userId === row.account_id) await passOn(tx, userId, row.id);
+    const payload = { user_id: userId, role };
+    await environments.tell(tx, row, doerOf(taken), { kind: 'member_removed', payload });
+  },
+  async role(tx, taken) {
+    const row = await held(tx, taken.ids[0]);
+    const member = row && (await lessened(tx, row.id, taken.ids[1]));
+    const before = taken.before as EnvironmentRole | undefined;
+    if (!member || before === undefined || isAtLeast(before, member.role)) return;
+    const { account_id: userId, role } = member;
+    await changeRole(tx, row.id, userId, before);
+    if (userId === row.account_id) await passOn(tx, userId, row.id);
+    const payload = { user_id: userId, from: role, to: before };
+    await environments.tell(tx, row, doerOf(taken), { kind: 'member_changed', payload });
+  },
+  async port(tx, taken) {
+    const [id, text] = taken.ids;
+    const row = await held(tx, id);
+    const port = Number(text);
+    const known = row && (await portsOf(tx, row.id)).find((one) => one.port === port);
+    if (!known) return;
+    const { label, protocol, opened_by } = known;
+    const visibility = taken.before as PortRow['visibility'] | undefined;
+    if (visibility === undefined) await deletePort(tx, row.id, port);
+    else {
+      const one = { environment_id: row.id, port, protocol, label, visibility, opened_by };
+      await putPort(tx, (await readNow(tx, clock)).iso, one);
+    }
+    const event =
+      visibility === undefined
+        ? { kind: 'port_removed', payload: { port, visibility: known.visibility } }
+        : { kind: 'port_published', payload: { port, visibility, label } };
+    await environments.tell(tx, row, doerOf(taken), event);
+  },
+  async ssh_key(tx, taken) {
+    const [id, userId = ''] = taken.ids;
+    const row = await held(tx, id);
+    if (!row || !(await dropSshKey(tx, row.id, userId))) return;
+    await environments.tell(tx, row, doerOf(taken), { kind: 'ssh_key_removed', payload: { user_id: userId } });
+  },
+});

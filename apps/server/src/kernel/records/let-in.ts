@@ -1,0 +1,130 @@
+import type { LetInKind } from '@svc/contract';
+import type { Actor } from '../base/actor.ts';
+import { ApiError } from '../base/errors.ts';
+import type { Db } from '../db/db.ts';
+import type { Who } from './audit.ts';
+
+/** What an app let in: it stays until somebody removes it, and is taken back when the app is disconnected. */
+interface LetIn {
+  kind: LetInKind;
+  /** Ids, the widest first, with `/` between. */
+  subject: string;
+  /** For people: an address, a port, a host. */
+  name: string;
+  /** What it was before, where it was there. */
+  before?: string | undefined;
+}
+
+/** What a feature takes back, of an app that is disconnected: by its kind, in the transaction that ends the connection. */
+export type TakesBack = Partial<Record<LetInKind, (tx: Db, taken: Taken) => Promise<void>>>;
+
+/** One of these. */
+interface Taken {
+  /** The ids of its subject. */
+  ids: readonly string[];
+  before: string | undefined;
+  /** Whose app let it in. */
+  accountId: string;
+  by: Who;
+}
+
+/** An app that is left alone for years must not hold thousands: ending it takes all of them back at once. */
+const mostOfApp = 300;
+
+/**
+ * Notes what the caller lets in, in the transaction that does: of an app so that it ends with it; what the account lets in by
+ * itself stays, whoever did before. Throws 429 when the app let in 300 things.
+ */
+export async function noteLetIn(db: Db, actor: Actor, { kind, subject, name, before }: LetIn): Promise<void> {
+  const { accountId, connectionId } = actor;
+  if (connectionId === undefined) {
+    await db`delete from kernel.let_in where kind = ${kind} and subject = ${subject} and account_id = ${accountId}`;
+    return;
+  }
+  // What it was before the first change counts.
+  const rows = await db`
+    insert into kernel.let_in (connection_id, kind, subject, account_id, name, before)
+    select ${connectionId}, ${kind}, ${subject}, ${accountId}, ${name.slice(0, 120)}, ${before ?? null}
+    where (select count(*) from kernel.let_in where connection_id = ${connectionId}) < ${mostOfApp}
+      or exists (select from kernel.let_in where connection_id = ${connectionId} and kind = ${kind} and subject = ${subject})
+    on conflict (connection_id, kind, subject) do update set name = excluded.name returning 1`;
+  if (rows.length === 0)
+    throw new ApiError(
+      'quota_exceeded',
+      `this app let in ${mostOfApp} people, ports, addresses and the like; remove some`,
+    );
+}
+
+/** Notes that what somebody was let in by is gone, with what is below it where `subject` ends with `/`. */
+export async function noteGone(db: Db, kinds: readonly LetInKind[], subject: string): Promise<void> {
+  // `0` follows `/` in the order of bytes.
+  const which = subject.endsWith('/')
+    ? db`subject >= ${subject} and subject < ${`${subject.slice(0, -1)}0`}`
+    : db`subject = ${subject}`;
+  await db`delete from kernel.let_in where kind = any(${[...kinds]}::text[]) and ${which}`;
+}
+
+/** What is shown of an app's guests: the newest of each, and how many there are. */
+interface Guests {
+  shown: { kind: LetInKind; name: string; created_at: string }[];
+  total: number;
+}
+
+const mostShown = 20;
+
+/** What apps let in, by connection. */
+export async function guestsOf(db: Db, connectionIds: readonly string[]): Promise<Map<string, Guests>> {
+  const rows = await db<{ connection_id: string; kind: LetInKind; name: string; created_at: string; total: number }[]>`
+    select connection_id, kind, name, created_at, total from (
+      select l.*, count(*) over (partition by connection_id)::int as total,
+        row_number() over (partition by connection_id order by created_at desc, kind, subject) as place
+      from kernel.let_in l where connection_id = any(${[...connectionIds]}::uuid[]) and kind <> 'ended') numbered
+    where place <= ${mostShown} order by place`;
+  const found = new Map<string, Guests>();
+  for (const { connection_id: id, total, ...shown } of rows) {
+    const guests = found.get(id) ?? { shown: [], total };
+    guests.shown.push(shown);
+    found.set(id, guests);
+  }
+  return found;
+}
+
+/** Both wait for each other: what an app's request does, and the end of its connection. */
+const lockOf = (connectionId: string): string => `let in by ${connectionId}`;
+
+/** Begins a transaction of an app's request. Throws 401 when it was disconnected meanwhile: what is made now nobody would find. */
+export async function enterAsApp(db: Db, connectionId: string): Promise<void> {
+  await db`select pg_advisory_xact_lock_shared(hashtextextended(${lockOf(connectionId)}, 0))`;
+  const ended = await db`select 1 from kernel.let_in where connection_id = ${connectionId} and kind = 'ended'`;
+  if (ended.length > 0) throw new ApiError('invalid_api_key', 'this app was disconnected; connect it again');
+}
+
+/** Waits for what an app does now, and has it do nothing more. First in the transaction that ends its connection. */
+export async function shutOut(db: Db, { accountId, connectionId }: { accountId: string; connectionId: string }) {
+  await db`select pg_advisory_xact_lock(hashtextextended(${lockOf(connectionId)}, 0))`;
+  await db`
+    insert into kernel.let_in (connection_id, kind, subject, account_id, name)
+    values (${connectionId}, 'ended', '', ${accountId}, '') on conflict do nothing`;
+}
+
+/** Takes back what an app let in that is shut out; answers how much that was. */
+export async function takeBack(
+  db: Db,
+  connectionId: string,
+  { by, takes }: { by: Who; takes: TakesBack },
+): Promise<number> {
+  const rows = await db<{ kind: LetInKind; subject: string; before: string | null; account_id: string }[]>`
+    delete from kernel.let_in where connection_id = ${connectionId} and kind <> 'ended'
+    returning kind, subject, before, account_id`;
+  // In one order, so that two of these at once do not wait for each other.
+  for (const { kind, subject, before, account_id: accountId } of rows.toSorted((a, b) =>
+    a.subject < b.subject ? -1 : 1,
+  ))
+    await takes[kind]?.(db, { ids: subject.split('/'), before: before ?? undefined, accountId, by });
+  return rows.length;
+}
+
+/** Forgets that connections ended, once nothing of them can be under way. */
+export async function forgetShutOut(db: Db): Promise<void> {
+  await db`delete from kernel.let_in where kind = 'ended' and created_at < now() - interval '30 days'`;
+}
