@@ -30,6 +30,16 @@ describe('a person whose proof is old', () => {
     }
   });
 
+  test('gives no key that costs more to spend, other models, or a longer life', async () => {
+    const login = await old();
+    const fresh = await signIn(gateway, { id: (await login.ask('GET', '/v1/me')).body.account.id });
+    const terms = { scopes: ['chat'], spend_cap_micro_usd: 1, models: ['svc'] };
+    const { id } = (await fresh.ask('POST', '/v1/keys', terms)).body as { id: string };
+    for (const change of [{ spend_cap_micro_usd: null }, { models: null }, { expires_at: null }, { status: 'active' }])
+      assert.equal(await login.said('PATCH', `/v1/keys/${id}`, change), '403 reauth_required', JSON.stringify(change));
+    assert.equal(await login.said('PATCH', `/v1/keys/${id}`, { status: 'paused' }), '200', 'who takes away needs none');
+  });
+
   test('makes no key strong that was weak', async () => {
     const login = await old();
     const { id } = (await login.ask('POST', '/v1/keys', { scopes: ['usage:read'] })).body as { id: string };

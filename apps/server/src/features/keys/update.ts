@@ -12,8 +12,15 @@ export const update = operation(contract.keys.update, async (context, { params, 
   const { name, ...terms } = body;
   const change = { ...terms, name: name === null ? defaultKeyName : name };
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
-  const { scopes: newScopes, tool_level: newLevel, expires_at: newEnd, status } = body;
-  const widens = [newScopes, newLevel, newEnd].some((one) => one !== undefined) || status === 'active';
+  const {
+    scopes: newScopes,
+    tool_level: newLevel,
+    expires_at: newEnd,
+    models,
+    spend_cap_micro_usd: cap,
+    status,
+  } = body;
+  const widens = [newScopes, newLevel, newEnd, models, cap].some((one) => one !== undefined) || status === 'active';
   const check = (current: KeyRow): void => {
     mayChange(actor)(current);
     const scopes = newScopes ?? current.scopes;
