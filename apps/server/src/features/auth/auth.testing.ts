@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { bySystem } from '../../kernel/records/audit.ts';
@@ -27,6 +28,37 @@ export async function openPlatform(
   const port = await freePort();
   const t = await openTest({ ...options, settings: { SVC_PORT: String(port), ...settingsOf(port) } });
   return Object.assign(t, { port });
+}
+
+/** An access token of the command line for a person whose browser is signed in, with these scopes of a resource. */
+export async function tokenOf(
+  { port }: Platform,
+  browser: PlayedBrowser,
+  { resource, scope }: { resource: string; scope: string },
+): Promise<string> {
+  const redirectUri = 'http://127.0.0.1:4711/callback';
+  const verifier = randomBytes(32).toString('base64url');
+  const query = new URLSearchParams({
+    client_id: 'svc-cli',
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    scope: `openid ${scope}`,
+    resource,
+    state: 'state',
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  });
+  const auth = `http://localhost:${port}/auth`;
+  const { answer } = await browser.letIn(`${auth}/authorize?${query.toString()}`, redirectUri);
+  const body = new URLSearchParams({
+    grant_type: 'authorization_code',
+    client_id: 'svc-cli',
+    code: answer.searchParams.get('code') ?? '',
+    redirect_uri: redirectUri,
+    code_verifier: verifier,
+  });
+  const given = await (await fetch(`${auth}/token`, { method: 'POST', body })).json();
+  return (given as { access_token: string }).access_token;
 }
 
 /** A new account, and the token of a link by which a person sets it up. */
