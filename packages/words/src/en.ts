@@ -61,6 +61,7 @@ export const en = {
     run: 'Run',
     none: 'This app asks for no rights. It only learns who you are.',
     less: 'Untick anything you do not want to give.',
+    leftOut: 'It asked for more, which it is not given',
     unknown: 'Unknown app',
     unknownText: 'Nobody checked this app, and it chose its name itself. Allow it only if you started this just now.',
     trust: {

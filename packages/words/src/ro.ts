@@ -62,6 +62,7 @@ export const ro: Words = {
     run: 'Rulare',
     none: 'Aplicația nu cere niciun drept. Află doar cine ești.',
     less: 'Debifează ceea ce nu vrei să dai.',
+    leftOut: 'A cerut și altele, care nu i se dau',
     unknown: 'Aplicație necunoscută',
     unknownText:
       'Nimeni nu a verificat această aplicație, iar numele este ales chiar de ea. Permite numai dacă ai pornit chiar acum această cerere.',

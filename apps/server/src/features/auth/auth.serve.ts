@@ -19,7 +19,7 @@ import { errorPage, messagePage } from './pages/notes.ts';
 import { wordsOf } from '@svc/words';
 import { forNetwork } from './provider/network.ts';
 import { makeRoomForBegun } from './provider/records.sql.ts';
-import { mcpScopes } from './provider/clients.ts';
+import { isOfMcp, mcpScopes } from './provider/clients.ts';
 import { alike, resourceOf } from './provider/urls.ts';
 
 type Open = NonNullable<Feature['raw']>[number]['open'];
@@ -219,10 +219,14 @@ function sayPlain(visit: PageVisit): void {
   visit.html(403, messagePage(visit.page, { title: message.httpTitle, text: message.httpText }));
 }
 
-/** An app that asks for the tools and names no scope is offered those that they need; the library would refuse it. */
-function addScopes({ request, query, kernel }: PageVisit): void {
-  if (query.has('scope') || resourceOf(kernel.config, query.get('resource') ?? '') !== 'mcp') return;
-  request.url = `${request.url}&scope=${encodeURIComponent(mcpScopes.join(' '))}`;
+/** An app that asks for the tools with no scope of theirs is offered those that they need: it would get a token that does nothing. */
+function addScopes({ request, query, kernel, path }: PageVisit): void {
+  if (resourceOf(kernel.config, query.get('resource') ?? '') !== 'mcp') return;
+  const asked = (query.get('scope') ?? '').split(' ').filter((scope) => scope !== '');
+  if (asked.some(isOfMcp)) return;
+  const more = new URLSearchParams(query);
+  more.set('scope', [...asked, ...mcpScopes].join(' '));
+  request.url = `${path}?${more.toString()}`;
 }
 
 /** Has the library know the path that it is mounted at. */

@@ -38,7 +38,8 @@ export async function consent(visit: PageVisit, parts: FlowParts, uid: string): 
     const fault = { error: 'invalid_scope', error_description: 'ask for scopes, and name the resource they are for' };
     return finish(visit, interaction, fault);
   }
-  if (visit.method !== 'POST') return ask(visit, parts, { accountId, client, asked });
+  const leftOut = leftOutOf(visit, interaction, client.trust);
+  if (visit.method !== 'POST') return ask(visit, parts, { accountId, client, asked, leftOut });
   visit.checkOwn();
   const form = await visit.form();
   const isAllowed = form.get('decision') === 'allow';
@@ -61,7 +62,12 @@ const asksWho = ({ params: { scope } }: Interaction): boolean =>
 async function ask(
   visit: PageVisit,
   { identity }: FlowParts,
-  { accountId, client, asked }: { accountId: string; client: Awaited<ReturnType<typeof clientOf>>; asked: Asked },
+  {
+    accountId,
+    client,
+    asked,
+    leftOut,
+  }: { accountId: string; client: Awaited<ReturnType<typeof clientOf>>; asked: Asked; leftOut: readonly string[] },
 ): Promise<void> {
   const account = await identity.account(accountId);
   const [resource = ''] = Object.keys(asked);
@@ -71,6 +77,7 @@ async function ask(
     client,
     email: account?.email ?? '',
     scopes: [...new Set(Object.values(asked).flat())],
+    leftOut,
     ...(days !== undefined && { keyLife: lasting(visit.page.locale, days * daySeconds) }),
     resource: resourceOf(visit.kernel.config, resource) ?? 'api',
   });
@@ -95,6 +102,15 @@ function scopesToDecide({ kernel }: PageVisit, { prompt, params }: Interaction, 
   const resources = [params['resource']].flat().filter((one) => typeof one === 'string');
   return Object.fromEntries(
     resources.map((one) => [one, scopes.filter((scope) => resourceOf(kernel.config, one) === 'api' || isOfMcp(scope))]),
+  );
+}
+
+/** What the app asked for and is not given, whatever the person says: it is too much for it, or not of what its token is for. */
+function leftOutOf({ kernel }: PageVisit, { params }: Interaction, trust: ClientTrust): string[] {
+  const resources = [params['resource']].flat().filter((one) => typeof one === 'string');
+  const isOfTools = resources.length > 0 && resources.every((one) => resourceOf(kernel.config, one) === 'mcp');
+  return scopesAsked(params).filter(
+    (scope) => !scopesOfApps(trust).includes(scope as Scope) || (isOfTools && !isOfMcp(scope)),
   );
 }
 

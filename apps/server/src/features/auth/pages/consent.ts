@@ -20,13 +20,16 @@ interface Consent {
   email: string;
   /** What the app asks for; each may be given or not. */
   scopes: readonly string[];
+  /** What it asked for and is not given in any case. */
+  leftOut?: readonly string[];
   /** How long the app keeps what it gets, in words of the page's language. */
   keyLife?: string | undefined;
   resource: 'api' | 'mcp';
 }
 
 /** Asks which of the scopes an app gets. Posts `scope` for each that is ticked, and `decision`: `allow` or `cancel`. */
-export function consentPage(page: PageContext, { action, client, email, scopes, keyLife, resource }: Consent): string {
+export function consentPage(page: PageContext, given: Consent): string {
+  const { action, client, email, scopes, leftOut = [], keyLife, resource } = given;
   const { consent } = textsOf(page);
   const groups = scopeGroups.map((group) => checkboxes(page, consent[group], { group, scopes, trust: client.trust }));
   return render(page, {
@@ -37,6 +40,7 @@ export function consentPage(page: PageContext, { action, client, email, scopes, 
 ${form(
   { action },
   html`${scopes.length === 0 ? html`<p>${consent.none}</p>` : html`<p class="hint">${consent.less}</p>${groups}`}
+${leftOut.length > 0 && html`<details><summary>${consent.leftOut}</summary>\n${scopeList(page, leftOut)}</details>`}
 ${scopes.length > 0 && html`<p class="hint">${consent[resource]}${keyLife !== undefined && html` ${consent.life} ${keyLife}.`} ${consent.take}</p>`}
 <div class="pair">
 ${button(consent.allow, { name: 'decision', value: 'allow' })}

@@ -90,3 +90,25 @@ export function nameTokens(provider: Provider): void {
     return accessTokenPrefix + generateTokenId.call(this);
   };
 }
+
+interface Refreshed {
+  find: (text: string, options?: object) => Promise<{ scopes: ReadonlySet<string> } | undefined>;
+}
+
+/**
+ * An app that refreshes with all scopes that it asked for gets those of them that it was given. The library refuses where one is
+ * missing, and apps send what metadata lists.
+ */
+export function refreshWhatWasGiven(provider: Provider): void {
+  const tokens = provider.RefreshToken as unknown as Refreshed;
+  const find = tokens.find.bind(tokens);
+  tokens.find = async (...given) => {
+    const token = await find(...given);
+    const params = (provider.constructor as unknown as { ctx?: KoaContextWithOIDC }).ctx?.oidc.params;
+    const asked = typeof params?.['scope'] === 'string' ? params['scope'].split(' ') : [];
+    const left = asked.filter((scope) => token?.scopes.has(scope));
+    // With none of them it is told so.
+    if (params && left.length > 0) params['scope'] = left.join(' ');
+    return token;
+  };
+}

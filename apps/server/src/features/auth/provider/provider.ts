@@ -7,7 +7,15 @@ import { findClient } from './clients.sql.ts';
 import { hubClient, isOfMcp, ownClients, registeredClient, trustOf } from './clients.ts';
 import { exchangeOnce } from './exchange.ts';
 import { openSigningKeys } from './keys.ts';
-import { followSignOut, judgeRedirects, leadPeople, nameTokens, sayNotFound, secureCookies } from './library.ts';
+import {
+  followSignOut,
+  judgeRedirects,
+  leadPeople,
+  nameTokens,
+  refreshWhatWasGiven,
+  sayNotFound,
+  secureCookies,
+} from './library.ts';
 import type { ProviderPages } from './pages.ts';
 import { mostDays } from '../people/logins.sql.ts';
 import { kindOfRedirect } from './redirects.ts';
@@ -77,6 +85,7 @@ export async function openProvider(parts: ProviderParts): Promise<{ provider: Pr
   provider.proxy = true;
   sayNotFound(provider, parts.pages);
   nameTokens(provider);
+  refreshWhatWasGiven(provider);
   judgeRedirects(provider);
   secureCookies(provider);
   leadPeople(provider, kernel.config);
