@@ -5,6 +5,7 @@ import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
 import { environmentOf } from '../environments/environments.testing.ts';
 import { signIn } from '../me/me.testing.ts';
+import { newBrowser } from '../notifications/notifications.testing.ts';
 import { letIn } from './connections.testing.ts';
 
 const sshKey = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPq1BaCEkRkW7rQ4y0VxM2v9xLrkG0m2Tn8bRzXn1h2k';
@@ -51,6 +52,8 @@ describe('what an app let in', () => {
     await ok(key, 'PUT', `${environment}/ports/3000`, { visibility: 'public' });
     await ok(key, 'PUT', `${environment}/ports/4000`, { visibility: 'authenticated' });
     const hook = await ok(key, 'POST', '/v1/notifications/webhooks', { name: 'Out', url: 'http://127.0.0.1:9/in' });
+    const push = { endpoint: 'https://127.0.0.1:9/push', keys: newBrowser().json, device_name: 'Phone' };
+    await ok(key, 'POST', '/v1/push/subscriptions', push);
     const { transcript } = await ok(key, 'POST', '/v1/transcripts', { title: 'Talk' });
     const link = await ok(key, 'POST', `/v1/transcripts/${transcript.id}/shares`, {});
     const { ping_key: pingKey } = await ok(key, 'POST', '/v1/heartbeats/ping-key', {});
@@ -64,7 +67,7 @@ describe('what an app let in', () => {
     const { hook, link, badge } = await open(app, environment, friend, looker);
     const { token } = await ok(app.key, 'POST', `${environment}/enroll-token`, {});
     const { let_in: guests, let_in_total: total } = await shown();
-    assert.equal(total, 9);
+    assert.equal(total, 10);
     assert.deepEqual(
       new Set(guests.map(({ kind, name }: { kind: string; name: string }) => `${kind} ${name}`)),
       new Set([
@@ -74,6 +77,7 @@ describe('what an app let in', () => {
         'port 3000, Workstation',
         'port 4000, Workstation',
         'webhook 127.0.0.1:9',
+        'push Phone',
         'share Talk',
         'ping_key ',
         'badge ',
@@ -81,7 +85,7 @@ describe('what an app let in', () => {
     );
     assert.equal((await http(gateway.url, badge)).status, 200);
 
-    assert.equal((await disconnect()).taken_back, 9);
+    assert.equal((await disconnect()).taken_back, 10);
     const seen = await ok(account.key, 'GET', environment);
     const members = seen.members.map((one: { email: string; role: string; ssh_public_key: boolean }) => [
       one.email,
@@ -102,6 +106,7 @@ describe('what an app let in', () => {
       assert.ok(kinds.includes(kind), kind);
     assert.equal((await ask(friend.key, 'GET', environment)).status, 404);
     assert.equal((await ask(account.key, 'GET', `/v1/notifications/webhooks/${hook.id}`)).status, 404);
+    assert.deepEqual((await ok(account.key, 'GET', '/v1/push/subscriptions')).subscriptions, []);
     assert.equal((await http(gateway.url, `/v1/public/transcripts/${link.token}`)).status, 404);
     assert.equal((await ask(account.key, 'GET', '/v1/heartbeats/ping-key')).status, 404);
     assert.equal((await http(gateway.url, badge)).status, 404);
@@ -121,7 +126,7 @@ describe('what an app let in', () => {
     await ok(friend.key, 'PATCH', `${environment}/members/${looker.id}`, { role: 'viewer' });
     await ok(friend.key, 'PUT', `${environment}/ports/4000`, { visibility: 'authenticated' });
     await ok(account.key, 'DELETE', `/v1/notifications/webhooks/${hook.id}`);
-    assert.equal((await shown()).let_in_total, 5);
+    assert.equal((await shown()).let_in_total, 6);
     await disconnect();
     const seen = await ok(account.key, 'GET', environment);
     assert.deepEqual(
@@ -149,7 +154,7 @@ describe('what an app let in', () => {
     await ok(account.key, 'POST', `${environment}/destroy`);
     assert.equal((await http(gateway.url, `/v1/public/transcripts/${link.token}`)).status, 404);
     const kinds = (await shown()).let_in.map(({ kind }: { kind: string }) => kind);
-    assert.deepEqual(new Set(kinds), new Set(['webhook', 'ping_key', 'badge']));
+    assert.deepEqual(new Set(kinds), new Set(['webhook', 'push', 'ping_key', 'badge']));
   });
 
   test('is nothing that it does while it is disconnected, whichever comes first', async () => {
