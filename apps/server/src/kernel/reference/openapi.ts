@@ -105,7 +105,7 @@ function describe(
   takes = route.method === 'GET' ? undefined : route.takes,
 ): JsonSchema {
   const { example } = doc;
-  const needs = route.auth === 'key' ? [scopesText(scopesOf(feature, route))] : [];
+  const needs = route.auth === 'key' ? [scopesText(scopesOf(feature, route), route.ofApps)] : [];
   return {
     operationId,
     tags: [feature],
@@ -128,8 +128,9 @@ function describe(
 }
 
 /** The scopes that allow a key to call a route. */
-const scopesText = (scopes: readonly string[]): string =>
-  `Needs a key with the scope ${['*', ...scopes].map((scope) => `\`${scope}\``).join(' or ')}.`;
+const scopesText = (scopes: readonly string[], ofApps?: string): string =>
+  `Needs a key with the scope ${['*', ...scopes].map((scope) => `\`${scope}\``).join(' or ')}.` +
+  (ofApps === undefined ? '' : ` One of an app needs \`${ofApps}\` by itself.`);
 
 /** The `example` of a body or a parameter, where there is one. */
 const exampleOf = (value: unknown): JsonSchema => (value === undefined ? {} : { example: value });
