@@ -146,6 +146,19 @@ describe('what an app let in', () => {
     assert.equal((await ask(account.key, 'GET', '/v1/heartbeats/ping-key')).status, 200);
   });
 
+  test('gives no environment away: a guest who took the person out is out, and the person owns it again, unless they left', async () => {
+    for (const isTaken of [true, false]) {
+      const { account, environment, app, disconnect } = await begin();
+      const friend = await createAccount(gateway);
+      await ok(app.key, 'POST', `${environment}/members`, { email: friend.email, role: 'owner' });
+      await ok((isTaken ? friend : account).key, 'DELETE', `${environment}/members/${account.id}`);
+      await disconnect();
+      const [owner, other] = isTaken ? [account, friend] : [friend, account];
+      assert.equal((await ok(owner.key, 'GET', environment)).role, 'owner');
+      assert.equal((await ask(other.key, 'GET', environment)).status, 404);
+    }
+  });
+
   test('is forgotten with an environment and a recording that are gone', async () => {
     const { account, environment, looker, app, shown } = await begin();
     const { link } = await open(app, environment, await createAccount(gateway), looker);

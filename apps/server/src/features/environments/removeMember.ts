@@ -20,6 +20,8 @@ export const removeMember = (environments: Environments): Operation =>
       checkOwnerStays({ member, owners });
       await deleteMember(tx, id, userId);
       await noteGone(tx, ['member', 'role', 'ssh_key'], `${id}/${userId}`);
+      // Whoever leaves by themselves leaves it to the others as it is.
+      if (userId === accountId) await noteGone(tx, ['member', 'role', 'port'], `${id}/`, accountId);
       if (userId === row.account_id) await passOn(tx, userId, id);
       const payload = { user_id: userId, role: member.role };
       await environments.tell(tx, row, doerOf(context), { kind: 'member_removed', payload });

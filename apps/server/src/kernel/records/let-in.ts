@@ -55,13 +55,22 @@ export async function noteLetIn(db: Db, actor: Actor, { kind, subject, name, bef
     );
 }
 
-/** Notes that what somebody was let in by is gone, with what is below it where `subject` ends with `/`. */
-export async function noteGone(db: Db, kinds: readonly LetInKind[], subject: string): Promise<void> {
+/**
+ * Notes that what somebody was let in by is gone, with what is below it where `subject` ends with `/`. `accountId`: only what the
+ * apps of one account let in there.
+ */
+export async function noteGone(
+  db: Db,
+  kinds: readonly LetInKind[],
+  subject: string,
+  accountId?: string,
+): Promise<void> {
   // `0` follows `/` in the order of bytes.
   const which = subject.endsWith('/')
     ? db`subject >= ${subject} and subject < ${`${subject.slice(0, -1)}0`}`
     : db`subject = ${subject}`;
-  await db`delete from kernel.let_in where kind = any(${[...kinds]}::text[]) and ${which}`;
+  await db`delete from kernel.let_in where kind = any(${[...kinds]}::text[]) and ${which}
+    ${accountId === undefined ? db`` : db`and account_id = ${accountId}`}`;
 }
 
 /** What is shown of an app's guests: the newest of each, and how many there are. */
@@ -96,7 +105,9 @@ const lockOf = (connectionId: string): string => `let in by ${connectionId}`;
 export async function enterAsApp(db: Db, connectionId: string): Promise<void> {
   await db`select pg_advisory_xact_lock_shared(hashtextextended(${lockOf(connectionId)}, 0))`;
   const ended = await db`select 1 from kernel.let_in where connection_id = ${connectionId} and kind = 'ended'`;
-  if (ended.length > 0) throw new ApiError('invalid_api_key', 'this app was disconnected; connect it again');
+  if (ended.length === 0) return;
+  const headers = { 'www-authenticate': 'Bearer' };
+  throw new ApiError('invalid_api_key', 'this app was disconnected; connect it again', { headers });
 }
 
 /** Waits for what an app does now, and has it do nothing more. First in the transaction that ends its connection. */

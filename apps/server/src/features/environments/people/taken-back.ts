@@ -2,11 +2,13 @@ import type { Db } from '../../../kernel/db/db.ts';
 import { readNow } from '../../../kernel/db/instant.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import type { TakesBack } from '../../../kernel/records/let-in.ts';
+import { findEmail } from '../../accounts/index.ts';
 import { isAtLeast } from '../environments.access.ts';
 import type { EnvironmentRole, EnvironmentRow, MemberRow, PortRow } from '../environments.rows.ts';
 import { lockEnvironment, passOn } from '../environments.sql.ts';
 import { environmentStatesTable } from '../environments.states.ts';
 import type { Doer, Environments } from '../environments.store.ts';
+import { join } from './members.ts';
 import { changeRole, deleteMember, dropSshKey, membersOf } from './members.sql.ts';
 import { deletePort, portsOf, putPort } from './ports.sql.ts';
 
@@ -20,19 +22,29 @@ async function held(tx: Db, id = ''): Promise<EnvironmentRow | undefined> {
   return row && !environmentStatesTable.isFinal(row.state) ? row : undefined;
 }
 
-/** A member, unless nobody would be left who owns the environment. */
-async function lessened(tx: Db, id: string, userId: string | undefined): Promise<MemberRow | undefined> {
-  const all = await membersOf(tx, id);
+/** A member who gets less. Where nobody else would be left who owns the environment, whose app let them in owns it again. */
+async function lessened(
+  tx: Db,
+  at: string,
+  row: EnvironmentRow,
+  { accountId, ids: [, userId], before }: Taken,
+): Promise<MemberRow | undefined> {
+  const all = await membersOf(tx, row.id);
   const member = all.find(({ account_id: of }) => of === userId);
+  if (!member || userId === accountId) return undefined;
+  if (before !== undefined && isAtLeast(before as EnvironmentRole, member.role)) return undefined;
   const owners = all.filter(({ role }) => role === 'owner').length;
-  return member?.role === 'owner' && owners === 1 ? undefined : member;
+  if (member.role !== 'owner' || owners > 1) return member;
+  if (all.some(({ account_id: of }) => of === accountId)) await changeRole(tx, row.id, accountId, 'owner');
+  else await join(tx, at, row, { accountId, email: (await findEmail(tx, accountId)) ?? '', role: 'owner' });
+  return member;
 }
 
 /** Takes back whom an app let into environments, and what it opened there for others. */
 export const environmentsTakeBack = ({ clock }: Pick<Kernel, 'clock'>, environments: Environments): TakesBack => ({
   async member(tx, taken) {
     const row = await held(tx, taken.ids[0]);
-    const member = row && (await lessened(tx, row.id, taken.ids[1]));
+    const member = row && (await lessened(tx, (await readNow(tx, clock)).iso, row, taken));
     if (!member) return;
     const { account_id: userId, role } = member;
     await deleteMember(tx, row.id, userId);
@@ -42,9 +54,9 @@ export const environmentsTakeBack = ({ clock }: Pick<Kernel, 'clock'>, environme
   },
   async role(tx, taken) {
     const row = await held(tx, taken.ids[0]);
-    const member = row && (await lessened(tx, row.id, taken.ids[1]));
+    const member = row && (await lessened(tx, (await readNow(tx, clock)).iso, row, taken));
     const before = taken.before as EnvironmentRole | undefined;
-    if (!member || before === undefined || isAtLeast(before, member.role)) return;
+    if (!member || before === undefined) return;
     const { account_id: userId, role } = member;
     await changeRole(tx, row.id, userId, before);
     if (userId === row.account_id) await passOn(tx, userId, row.id);
