@@ -3,6 +3,7 @@ import type { Feature } from '../../kernel/feature.ts';
 import type { Forwarder } from '../../kernel/forwarder/forwarder.ts';
 import { startLoop } from '../../kernel/work/loop.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { acceptInvitation } from './acceptInvitation.ts';
 import { addMember } from './addMember.ts';
 import { archive } from './archive.ts';
 import { create } from './create.ts';
@@ -19,6 +20,7 @@ import { get } from './get.ts';
 import { environmentsManifest } from './index.ts';
 import { linkPort } from './linkPort.ts';
 import { list } from './list.ts';
+import { listInvitations } from './listInvitations.ts';
 import { listMembers } from './listMembers.ts';
 import { listPorts } from './listPorts.ts';
 import { listSecrets } from './listSecrets.ts';
@@ -64,8 +66,10 @@ export function environmentsFeature(
       events,
       enrollToken: enrollToken(environments),
       enroll: enroll(kernel, environments),
+      listInvitations,
       listMembers,
       addMember: addMember(environments),
+      acceptInvitation: acceptInvitation(environments),
       setSshKey: setSshKey(environments),
       updateMember: updateMember(environments),
       removeMember: removeMember(environments),
