@@ -12,7 +12,7 @@ import { membersOf } from './people/members.sql.ts';
 /** What it takes to tell somebody something. */
 type Teller = Pick<Kernel, 'bus' | 'clock' | 'config' | 'feed'>;
 
-type Told = Pick<NewNotification, 'type' | 'title' | 'body' | 'severity' | 'dedupeKey'>;
+type Told = Pick<NewNotification, 'type' | 'title' | 'body' | 'severity' | 'dedupeKey' | 'isOfOthers'>;
 
 /** Tells those who own an environment, in the transaction in which it happened. */
 async function tellOwners(kernel: Teller, tx: Db, row: EnvironmentRow, told: Told): Promise<void> {
@@ -45,6 +45,7 @@ export async function tellMember(kernel: Teller, tx: Db, row: EnvironmentRow, gi
     title: `${await nameOf(tx, given)} made you ${given.role} of an environment`,
     body: `Reach it with: svc env terminal ${row.slug}`,
     severity: 'info',
+    isOfOthers: true,
     dedupeKey: `environment.member_added:${dayOf(given)}`,
   });
 }
@@ -58,6 +59,7 @@ export async function tellInvited(kernel: Teller, tx: Db, given: Given): Promise
       title: `${await nameOf(tx, given)} invites you to an environment`,
       body: `As ${given.role}. Accept or decline it on the page of your environments, or with: svc env invitations`,
       severity: 'info',
+      isOfOthers: true,
       url: deepLink(kernel.config, 'environments'),
       data: { invited_by: given.by },
       dedupeKey: `environment.invited:${dayOf(given)}`,

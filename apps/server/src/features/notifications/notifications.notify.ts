@@ -14,7 +14,7 @@ import {
 import { findRules } from './preferences/preferences.sql.ts';
 import { waysOf } from './preferences/rules.ts';
 import { toRecord } from './notifications.view.ts';
-import { dropOldest } from './webhooks/webhooks.sql.ts';
+import { dropBeyond } from './webhooks/webhooks.sql.ts';
 
 const topic = 'notifications';
 /** Bus topic: something is to be delivered. */
@@ -48,7 +48,7 @@ export async function notifyMany(kernel: Sender, db: Db, notifications: readonly
     await withWays(kernel, db, sorted),
     kernel.config.mail !== undefined,
   );
-  await dropOldest(db, kernel.clock, [...new Set(stored.flatMap(({ webhooks }) => webhooks))]);
+  await dropBeyond(db, kernel.clock, [...new Set(stored.flatMap(({ webhooks }) => webhooks))]);
   await recordChanges(kernel, db, 'created', stored);
   if (stored.some(({ due }) => due)) await kernel.bus.publish(db, dueTopic, null);
 }
