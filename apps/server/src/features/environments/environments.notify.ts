@@ -1,7 +1,8 @@
 import type { Db } from '../../kernel/db/db.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { deepLink, notifyMany } from '../notifications/index.ts';
+import { type Budget, takeBudget } from '../../kernel/share/budgets.ts';
+import { deepLink, notifyMany, wasTold } from '../notifications/index.ts';
 import type { NewNotification } from '../notifications/index.ts';
 import { findEmail } from '../accounts/index.ts';
 import { stranger } from './environments.view.ts';
@@ -36,6 +37,9 @@ interface Given {
   by: string;
 }
 
+/** However many invite somebody: further ones are on the page alone. */
+const invitationsTold: Budget = { name: 'invitations_told', most: 20, perMinute: 20 / 1_440 };
+
 const dayOf = ({ by, at }: Given): string => `${by}:${at.slice(0, 10)}`;
 
 /** Tells somebody that an environment is open to them from now on. */
@@ -52,6 +56,9 @@ export async function tellMember(kernel: Teller, tx: Db, row: EnvironmentRow, gi
 
 /** Tells somebody that they are invited. */
 export async function tellInvited(kernel: Teller, tx: Db, given: Given): Promise<void> {
+  const dedupeKey = `environment.invited:${dayOf(given)}`;
+  if (await wasTold(tx, given.accountId, dedupeKey)) return;
+  if (!(await takeBudget(tx, kernel.clock, invitationsTold, given.accountId))) return;
   await notifyMany(kernel, tx, [
     {
       accountId: given.accountId,
@@ -62,7 +69,7 @@ export async function tellInvited(kernel: Teller, tx: Db, given: Given): Promise
       isOfOthers: true,
       url: deepLink(kernel.config, 'environments'),
       data: { invited_by: given.by },
-      dedupeKey: `environment.invited:${dayOf(given)}`,
+      dedupeKey,
     },
   ]);
 }

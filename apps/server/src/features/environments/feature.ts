@@ -10,6 +10,7 @@ import { create } from './create.ts';
 import { destroy } from './destroy.ts';
 import { enroll } from './enroll.ts';
 import { enrollToken } from './enrollToken.ts';
+import { tellUntold } from './environments.feed.ts';
 import { sweepEnvironments } from './environments.jobs.ts';
 import type { MachineProviders } from './environments.machines.ts';
 import type { Environments } from './environments.store.ts';
@@ -40,6 +41,8 @@ import { environmentsOverview } from './environments.summary.ts';
 const meterEveryMs = 60_000;
 /** Runs wait for machines. */
 const wakeEveryMs = 5_000;
+/** Members hear of what waited for somebody's budget. */
+const tellEveryMs = 5_000;
 
 /** Environments: machines that developers work on, and who may do what there. */
 export function environmentsFeature(
@@ -86,9 +89,11 @@ export function environmentsFeature(
       if (!works) return Promise.resolve({});
       const work = () => meterAll(kernel, environments);
       const wake = () => wakeAll(kernel, environments);
+      const tell = () => tellUntold(kernel);
       const loops = [
         startLoop(kernel, { name: 'environments.hours', everyMs: meterEveryMs, work }),
         startLoop(kernel, { name: 'environments.wake', everyMs: wakeEveryMs, work: wake }),
+        startLoop(kernel, { name: 'environments.untold', everyMs: tellEveryMs, work: tell }),
       ];
       return Promise.resolve({
         async stop() {

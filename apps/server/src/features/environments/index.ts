@@ -44,6 +44,7 @@ export const environmentsManifest: Manifest = {
       'environments.members',
       'environments.invitations',
       'environments.machine_keys',
+      'environments.untold',
     ],
     async end({ sql }, { accountId }) {
       await passOn(sql, accountId);
