@@ -136,8 +136,8 @@ export const environmentsDocs = {
   },
   listInvitations: {
     description:
-      'Who invites you, where and as what. Accept with `POST /v1/environments/{id}/members/me/accept`, decline with DELETE ' +
-      'of your own membership. What you do not answer ends after 30 days. Of more than 100 the oldest of whoever sent most go.',
+      'Accept one with `POST /v1/environments/{id}/members/me/accept`, decline it with DELETE of your own membership; what you ' +
+      'do not answer ends after 30 days. Of more than 100 the oldest of whoever sent most go.',
     example: {
       response: {
         invitations: [
@@ -155,10 +155,10 @@ export const environmentsDocs = {
   },
   addMember: {
     description:
-      'Somebody who has an account here, by its e-mail address; 404 for anybody else. `accepted_at` is null until they ' +
-      'accept; until then the environment does not exist for them. Who is in an organisation with you is a member at once. ' +
-      'They hear of it once a day from you. Who declined hears nothing for 30 days, which you cannot see. 409 `vm_per_dev_single_member`: in ' +
-      'such a project everybody has a machine alone. 429 `rate_limit_exceeded`: an account adds, or tries to add, 20 a minute.',
+      'Somebody who has an account here, else 404: `accepted_at` is null, and the environment 404 to them, until they accept; ' +
+      'who is in an organisation with you is a member at once. They hear of you once a day, and who declined not for 30 days, ' +
+      'which you cannot see. 409 `vm_per_dev_single_member`: in such a project everybody has a machine alone; 429 ' +
+      '`rate_limit_exceeded`: an account adds, or tries to add, 20 a minute.',
     example: {
       params: byId,
       body: { email: samples.memberEmail, role: 'developer' },
@@ -175,7 +175,7 @@ export const environmentsDocs = {
   },
   acceptInvitation: {
     description:
-      '404: nobody invites you there, or you declined. `linux_username` and `port_range_start` may have changed since.',
+      'You get 404 where nobody invites you, or you declined. Name and ports may differ from those of the invitation.',
     example: {
       params: { id: samples.invitedTo },
       response: {
