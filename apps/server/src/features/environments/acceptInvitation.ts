@@ -18,9 +18,10 @@ export const acceptInvitation = (environments: Environments): Operation =>
       const { accountId } = context.actor;
       const row = await lockEnvironment(tx, id);
       if (!row || environmentStatesTable.isFinal(row.state)) throw notFound('invitation');
+      // In any case: a release that knows of no invitations may have made the person a member meanwhile.
+      const invited = await takeInvitation(tx, id, accountId);
       const before = (await membersOf(tx, id)).find(({ account_id: of }) => of === accountId);
       if (before) return { member: toChangedMember(before) };
-      const invited = await takeInvitation(tx, id, accountId);
       if (!invited) throw notFound('invitation');
       const { role, ...wanted } = invited;
       const { iso: at } = await readNow(tx, context.clock);

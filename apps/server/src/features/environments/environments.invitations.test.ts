@@ -74,8 +74,12 @@ describe('invitations into environments', () => {
     assert.deepEqual([role, members.length, members[1].accepted_at === null], ['owner', 2, false]);
     assert.equal(members[1].linux_username, first.linux_username);
     assert.deepEqual(await invitationsOf(person), []);
-    // Again, it is who they are.
+    // Again, it is who they are; a row that a release left which knew of no invitations goes.
+    await gateway.kernel.sql`
+      insert into environments.invitations (environment_id, account_id, role, linux_username, place, created_at)
+      values (${id}, ${person.id}, 'viewer', 'x', 7, now())`;
     await accept(gateway, person, id);
+    assert.equal((await ask(owner, 'GET', path)).body.members.length, 2);
   });
 
   test('two that accept at once are one member, and nobody accepts what was not sent, was declined, or is destroyed', async () => {
