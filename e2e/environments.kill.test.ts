@@ -76,6 +76,7 @@ test(`two callers, a late provider and ${kills} times kill -9: events chain, and
     ids.push(id);
     const member = { email: other, role: 'maintainer' };
     assert.equal((await ask('POST', `/v1/environments/${id}/members`, member)).status, 201);
+    assert.equal((await ask('POST', `/v1/environments/${id}/members/me/accept`, undefined, callers[1])).status, 200);
   }
 
   const over = new AbortController();

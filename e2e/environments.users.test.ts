@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { join } from '../apps/server/src/features/environments/environments.testing.ts';
 import { openSocket } from '../apps/server/src/features/relay/relay.testing.ts';
 import { createAccount, until } from '../apps/server/src/testing.ts';
 import { sharedMachine } from './environments.testing.ts';
@@ -26,7 +27,7 @@ test('a member gets a Linux user, its terminal runs as that, owns its tty and ha
   });
   // Names come from addresses, which are random here: no machine has a user of that name.
   const member = await createAccount(s.gateway);
-  assert.equal((await s.call('POST', '/members', { email: member.email, role: 'developer' })).status, 201);
+  await join(s.gateway, s.id, { by: s.account, account: member, role: 'developer' });
   const of = async (): Promise<Record<string, unknown>> => {
     const { members } = (await s.call('GET', '/members')).body as { members: Record<string, unknown>[] };
     for (const one of members) made.add(String(one['linux_username']));

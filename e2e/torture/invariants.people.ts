@@ -11,6 +11,7 @@ const ofAccounts = [
   'connections.connections',
   'devices.devices',
   'environments.environments',
+  'environments.invitations',
   'environments.members',
   'heartbeats.badges',
   'heartbeats.monitors',

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { forward, type ForwardOptions } from './commands/env/forward.ts';
+import { accept, decline, listInvitations } from './commands/env/invitations.ts';
 import { listEnvironments } from './commands/env/list.ts';
 import { lock, type LockOptions } from './commands/env/lock.ts';
 import { open, type OpenOptions } from './commands/env/open.ts';
@@ -22,6 +23,7 @@ async function main(words: readonly string[]): Promise<number> {
   withCommonOptions(program.command('list'))
     .description('those in which you have a role, and whether their machines are there')
     .action((options: CommonOptions) => listEnvironments(options));
+  addInvitations(program);
   withCommonOptions(program.command('forward'))
     .description('reach a port of one from this machine, until Ctrl-C')
     .argument('<environment>', 'slug or id')
@@ -65,6 +67,21 @@ async function main(words: readonly string[]): Promise<number> {
   } catch (error) {
     return failureCode(error, words[0] === 'terminal' || words[0] === 'lock' ? relayFailedCode : 1);
   }
+}
+
+/** What to do about invitations of others. */
+function addInvitations(program: Command): void {
+  withCommonOptions(program.command('invitations'))
+    .description('who invites you to theirs')
+    .action((options: CommonOptions) => listInvitations(options));
+  withCommonOptions(program.command('accept'))
+    .description('accept an invitation: you are a member from then on')
+    .argument('<id>', 'as svc env invitations prints it')
+    .action((target: string, options: CommonOptions) => accept(target, options));
+  withCommonOptions(program.command('decline'))
+    .description('decline an invitation; they are not told, and cannot ask again for 30 days')
+    .argument('<id>', 'as svc env invitations prints it')
+    .action((target: string, options: CommonOptions) => decline(target, options));
 }
 
 endWithReader();

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { docs } from '@svc/contract/docs';
 import { bodyIds, exampleIds, notSent, Scene, sendExample } from './testing.examples.ts';
+import { rowsOfOthers } from './others.ts';
+import { Witness } from './testing.others.ts';
 import { preparations } from './testing.preparations.ts';
 import { statementsOf, wideReads } from './testing.plans.ts';
 import { shared } from './testing.shared.ts';
@@ -25,20 +27,26 @@ const borne: Readonly<Record<string, [statement: RegExp, why: string]>> = {
 };
 
 describe('the example of an operation is answered as it says:', () => {
-  const { gateway, world } = shared(async () => {
+  const { gateway, world, witness } = shared(async () => {
     await using opening = new AsyncDisposableStack();
     const world = opening.use(await openExampleWorld());
-    const { gateway } = opening.use(await openTest({ clock: world.clock, settings: world.settings }));
+    const { gateway, database } = opening.use(await openTest({ clock: world.clock, settings: world.settings }));
+    const witness = await Witness.open(gateway, database);
     const stack = opening.move();
-    return { gateway, world, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+    return { gateway, world, witness, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   });
 
   for (const id of exampleIds(false)) {
     test(id, async () => {
       await using scene = new Scene(gateway, await createAccount(gateway), world.makers);
-      await sendExample(scene, id, preparations[id]);
+      witness.expect(scene);
+      await sendExample(scene, id, preparations[id], { ready: () => witness.join(scene, id) });
     });
   }
+
+  test('what a request writes for another account stands in a list, with what bounds it', async () => {
+    assert.deepEqual(await witness.tables(), Object.keys(rowsOfOthers));
+  });
 
   for (const id of bodyIds(false)) {
     test(`${id}, with null for every optional field that its body does not set`, async () => {

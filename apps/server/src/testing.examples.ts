@@ -43,6 +43,8 @@ export type Makers = Partial<Record<Sample, (scene: Scene) => Promise<string>>>;
 interface Sending {
   /** With `null` for every optional field of the body that it does not set, as strict clients send it. */
   nulls?: boolean;
+  /** Runs when all is made, before it is sent. */
+  ready?: () => Promise<void>;
 }
 
 /** The preparation of an example beyond the things that it names. */
@@ -81,6 +83,11 @@ export class Scene implements AsyncDisposable {
   set(sample: Sample, value: string): string {
     this.#real.set(sample, Promise.resolve(value));
     return value;
+  }
+
+  /** Whether the real thing of a sample was made. */
+  has(sample: Sample): boolean {
+    return this.#real.has(sample);
   }
 
   /** Whether a sample can be made here. */
@@ -154,13 +161,14 @@ export async function sendExample(
   scene: Scene,
   id: string,
   { before, whenOpen }: Preparation = {},
-  { nulls = false }: Sending = {},
+  { nulls = false, ready }: Sending = {},
 ): Promise<void> {
   const route = routeOf(id);
   const [feature = '', verb = ''] = id.split('.');
   const { example } = docOf(feature, verb);
   const { answers } = route;
   const request = await prepareExample(scene, id, before && { before });
+  await ready?.();
   if (nulls && route.takes instanceof Json) request.body = withNulls(route.takes.schema, request.body);
   if (answers.kind === 'events') return compareEvent(scene, route, request, example, whenOpen);
   const answer = await sendRequest(scene, route, request);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  environmentInvitation,
   environmentMember,
   environmentPort,
   environmentRoles,
@@ -13,7 +14,13 @@ import { gives } from './strength.ts';
 const byId = z.object({ id: uuid });
 const memberId = z.object({ id: uuid, userId: uuid });
 const oneMember = z.object({
-  member: environmentMember.pick({ user_id: true, role: true, linux_username: true, port_range_start: true }),
+  member: environmentMember.pick({
+    user_id: true,
+    role: true,
+    linux_username: true,
+    port_range_start: true,
+    accepted_at: true,
+  }),
 });
 const role = z.enum(environmentRoles);
 const port = z
@@ -70,16 +77,23 @@ export const environmentPeople = {
   listMembers: route({
     method: 'GET',
     path: '/v1/environments/{id}/members',
-    summary: 'Members of an environment, 200 at most',
+    summary: 'Members of an environment and who is invited, 200 at most',
     auth: 'key',
     params: byId,
     answers: json(z.object({ members: z.array(environmentMember) })),
     errors: ['not_found'],
   }),
+  listInvitations: route({
+    method: 'GET',
+    path: '/v1/environments/invitations',
+    summary: 'Invitations of the caller, newest first, 100 at most (additive)',
+    auth: 'key',
+    answers: json(z.object({ invitations: z.array(environmentInvitation) })),
+  }),
   addMember: route({
     method: 'POST',
     path: '/v1/environments/{id}/members',
-    summary: 'Give somebody a role; maintainers, and owners for the role of an owner',
+    summary: 'Invite somebody to a role; maintainers, and owners for the role of an owner',
     auth: 'key',
     ...gives('people'),
     idempotent: true,
@@ -87,6 +101,16 @@ export const environmentPeople = {
     takes: json(z.object({ email: text(320).min(1), role })),
     answers: json(oneMember, 201),
     errors: ['not_found', 'already_member', 'vm_per_dev_single_member', 'quota_exceeded'],
+  }),
+  acceptInvitation: route({
+    method: 'POST',
+    path: '/v1/environments/{id}/members/me/accept',
+    summary: 'Accept an invitation: the caller is a member from now on (additive)',
+    auth: 'key',
+    notIdempotent: 'a repeat answers the member who is there',
+    params: byId,
+    answers: json(oneMember),
+    errors: ['not_found', 'quota_exceeded'],
   }),
   setSshKey: route({
     method: 'PUT',
@@ -115,7 +139,7 @@ export const environmentPeople = {
   removeMember: route({
     method: 'DELETE',
     path: '/v1/environments/{id}/members/{userId}',
-    summary: 'Take a member out; maintainers, and everybody for themselves',
+    summary: 'Take a member out or an invitation back; maintainers, and everybody for themselves: leave, or decline',
     auth: 'key',
     params: memberId,
     answers: json(z.object({ deleted: z.literal(true), user_id: uuid })),

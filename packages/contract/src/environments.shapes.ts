@@ -83,6 +83,19 @@ export const environmentMember = z.object({
   ssh_public_key: z.boolean().describe('Whether there is one; the key is never returned'),
   provisioned_at: dateTime.nullable(),
   created_at: dateTime,
+  accepted_at: dateTime
+    .nullable()
+    .describe('Null: invited; they see nothing of it and may do nothing there (additive)'),
+});
+
+/** An invitation into an environment, as whoever is invited sees it. */
+export const environmentInvitation = z.object({
+  user_id: uuid.describe('Of who is invited: DELETE of this member declines'),
+  environment_id: uuid,
+  environment_name: z.string().describe('Chosen by its people: 120 characters, none unprintable'),
+  role: z.enum(environmentRoles),
+  invited_by: z.object({ user_id: uuid, email: z.string() }),
+  created_at: dateTime,
 });
 
 /** A port of an environment that others may reach (document 3, Port). */

@@ -121,6 +121,7 @@ export { device } from './devices.ts';
 export {
   environment,
   environmentEvent,
+  environmentInvitation,
   environmentMember,
   environmentPort,
   environmentProviders,

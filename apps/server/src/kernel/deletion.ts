@@ -75,6 +75,7 @@ const data: AccountData = {
   keeps: {
     'kernel.audit': 'the two lines `accounts.delete`, which tell of the deletion',
     'kernel.rate_windows': 'counts of the last five minutes',
+    'kernel.budgets': 'counts of the last two days',
   },
   async end({ sql }, { accountId }) {
     let lines = 0;

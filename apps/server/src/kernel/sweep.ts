@@ -10,6 +10,7 @@ export const sweepKernel: JobDefinition = {
   async run({ sql, clock }) {
     await sql`delete from kernel.idempotency where expires_at < now()`;
     await sql`delete from kernel.idempotency_use where day < (now() at time zone 'UTC')::date - 1`;
+    await sql`delete from kernel.budgets where at < ${nowOf(sql, clock)} - interval '2 days'`;
     await sql`delete from kernel.rate_windows where starts_at < ${nowOf(sql, clock)} - interval '5 minutes'`;
   },
 };

@@ -43,6 +43,7 @@ export const exampleOwner = {
   ssh_public_key: false,
   provisioned_at: null,
   created_at: at,
+  accepted_at: at,
 };
 
 /** A port that its members and those of its organisation reach. */

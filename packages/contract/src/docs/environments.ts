@@ -129,18 +129,63 @@ export const environmentsDocs = {
     },
   },
   listMembers: {
-    description: 'In the order in which they came. The ports of a member begin at `port_range_start`, a hundred each.',
+    description:
+      'In the order of their places, and after them who is invited: `accepted_at` is null. The ports of a member begin at ' +
+      '`port_range_start`, a hundred each.',
     example: { params: byId, response: { members: [exampleOwner] } },
+  },
+  listInvitations: {
+    description:
+      'Accept one with `POST /v1/environments/{id}/members/me/accept`, decline it with DELETE of your own membership; what you ' +
+      'do not answer ends after 30 days. Of more than 100 the oldest of whoever sent most go.',
+    example: {
+      response: {
+        invitations: [
+          {
+            user_id: samples.member,
+            environment_id: samples.environment,
+            environment_name: 'Workstation',
+            role: 'developer',
+            invited_by: { user_id: samples.account, email: 'ana@example.com' },
+            created_at: '2026-11-02T09:00:00.000Z',
+          },
+        ],
+      },
+    },
   },
   addMember: {
     description:
-      'Somebody who has an account here, by its e-mail address; 404 for anybody else. 409 `vm_per_dev_single_member`: in ' +
-      'such a project everybody has a machine alone. 429 `rate_limit_exceeded`: an account adds, or tries to add, 20 a minute.',
+      'Somebody who has an account here, else 404: `accepted_at` is null, and the environment 404 to them, until they accept; ' +
+      'who is in an organisation with you is a member at once. They hear of you once a day, and who declined not for 30 days, ' +
+      'which you cannot see. 409 `vm_per_dev_single_member`: in such a project everybody has a machine alone; 429 ' +
+      '`rate_limit_exceeded`: an account adds, or tries to add, 20 a minute.',
     example: {
       params: byId,
       body: { email: samples.memberEmail, role: 'developer' },
       response: {
-        member: { user_id: samples.member, role: 'developer', linux_username: 'mihai', port_range_start: 20_100 },
+        member: {
+          user_id: samples.member,
+          role: 'developer',
+          linux_username: 'mihai',
+          port_range_start: 20_100,
+          accepted_at: null,
+        },
+      },
+    },
+  },
+  acceptInvitation: {
+    description:
+      'You get 404 where nobody invites you, or you declined. Name and ports may differ from those of the invitation.',
+    example: {
+      params: { id: samples.invitedTo },
+      response: {
+        member: {
+          user_id: samples.account,
+          role: 'developer',
+          linux_username: 'ana',
+          port_range_start: 20_100,
+          accepted_at: '2026-11-02T09:00:00.000Z',
+        },
       },
     },
   },
@@ -160,13 +205,19 @@ export const environmentsDocs = {
       params: { ...byId, userId: samples.member },
       body: { role: 'maintainer' },
       response: {
-        member: { user_id: samples.member, role: 'maintainer', linux_username: 'mihai', port_range_start: 20_100 },
+        member: {
+          user_id: samples.member,
+          role: 'maintainer',
+          linux_username: 'mihai',
+          port_range_start: 20_100,
+          accepted_at: null,
+        },
       },
     },
   },
   removeMember: {
     description:
-      'With your own id you leave, whatever your role is. 409 `last_owner`: nobody would own the environment.',
+      'With your own id you leave, whatever your role is, or decline, of which the environment sees nothing. 409 `last_owner`: nobody would own the environment.',
     example: { params: { ...byId, userId: samples.member }, response: { deleted: true, user_id: samples.member } },
   },
   listPorts: {

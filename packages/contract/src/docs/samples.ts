@@ -104,6 +104,8 @@ export const samples = {
   /** Somebody with a role in it, and an account that has none yet. */
   member: '84736251-40f3-4e2d-91c0-bfa9e8d7c6b5',
   memberEmail: 'mihai@example.com',
+  /** An environment of somebody else, who invites the account. */
+  invitedTo: '7c1d2e3f-4a5b-4c6d-8e7f-90a1b2c3d4e5',
   /** A page that can be fetched. */
   page: 'https://widgets.example.com/about',
 } as const;

@@ -1192,12 +1192,20 @@ class Environments(Feature):
         return self._transport.json("POST", "/v1/environments/enroll", body=body, options=options)
 
     def list_members(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsListMembersAnswer:
-        """Members of an environment, 200 at most."""
+        """Members of an environment and who is invited, 200 at most."""
         return self._transport.json("GET", f"/v1/environments/{quote(id, safe='')}/members", options=options)
 
     def add_member(self, id: str, body: types.EnvironmentsAddMemberBody, *, options: Optional[CallOptions] = None) -> types.EnvironmentsAddMemberAnswer:
-        """Give somebody a role; maintainers, and owners for the role of an owner."""
+        """Invite somebody to a role; maintainers, and owners for the role of an owner."""
         return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/members", body=body, idempotent=True, options=options)
+
+    def list_invitations(self, *, options: Optional[CallOptions] = None) -> types.EnvironmentsListInvitationsAnswer:
+        """Invitations of the caller, newest first, 100 at most (additive)."""
+        return self._transport.json("GET", "/v1/environments/invitations", options=options)
+
+    def accept_invitation(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsAcceptInvitationAnswer:
+        """Accept an invitation: the caller is a member from now on (additive)."""
+        return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/members/me/accept", options=options)
 
     def set_ssh_key(self, id: str, body: types.EnvironmentsSetSshKeyBody, *, options: Optional[CallOptions] = None) -> types.EnvironmentsSetSshKeyAnswer:
         """The SSH key with which the caller comes in; developers."""
@@ -1208,7 +1216,7 @@ class Environments(Feature):
         return self._transport.json("PATCH", f"/v1/environments/{quote(id, safe='')}/members/{quote(user_id, safe='')}", body=body, options=options)
 
     def remove_member(self, id: str, user_id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsRemoveMemberAnswer:
-        """Take a member out; maintainers, and everybody for themselves."""
+        """Take a member out or an invitation back; maintainers, and everybody for themselves: leave, or decline."""
         return self._transport.json("DELETE", f"/v1/environments/{quote(id, safe='')}/members/{quote(user_id, safe='')}", options=options)
 
     def list_ports(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsListPortsAnswer:

@@ -846,7 +846,7 @@ EnvironmentsCreateAnswer = TypedDict("EnvironmentsCreateAnswer", {"environment":
 
 EnvironmentsGetAnswer = TypedDict("EnvironmentsGetAnswer", {"environment": "Environment", "isolation": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "user_id": "str", "members": "List[EnvironmentsGetAnswerMembersItem]", "ports": "List[EnvironmentsGetAnswerPortsItem]", "events": "List[EnvironmentsGetAnswerEventsItem]"})
 
-EnvironmentsGetAnswerMembersItem = TypedDict("EnvironmentsGetAnswerMembersItem", {"user_id": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "email": "str", "name": "Union[str, None]", "linux_username": "str", "port_range_start": "int", "ssh_public_key": "bool", "provisioned_at": "Union[str, None]", "created_at": "str"})
+EnvironmentsGetAnswerMembersItem = TypedDict("EnvironmentsGetAnswerMembersItem", {"user_id": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "email": "str", "name": "Union[str, None]", "linux_username": "str", "port_range_start": "int", "ssh_public_key": "bool", "provisioned_at": "Union[str, None]", "created_at": "str", "accepted_at": "Union[str, None]"})
 
 EnvironmentsGetAnswerPortsItem = TypedDict("EnvironmentsGetAnswerPortsItem", {"id": "str", "environmentId": "str", "port": "int", "protocol": "Literal[\"http\"]", "label": "Union[str, None]", "visibility": "Literal[\"owner\", \"org\", \"authenticated\", \"public\"]", "openedByUserId": "Union[str, None]", "createdAt": "str", "updatedAt": "str"})
 
@@ -878,7 +878,15 @@ EnvironmentsAddMemberBody = TypedDict("EnvironmentsAddMemberBody", {"email": "st
 
 EnvironmentsAddMemberAnswer = TypedDict("EnvironmentsAddMemberAnswer", {"member": "EnvironmentsAddMemberAnswerMember"})
 
-EnvironmentsAddMemberAnswerMember = TypedDict("EnvironmentsAddMemberAnswerMember", {"user_id": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "linux_username": "str", "port_range_start": "int"})
+EnvironmentsAddMemberAnswerMember = TypedDict("EnvironmentsAddMemberAnswerMember", {"user_id": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "linux_username": "str", "port_range_start": "int", "accepted_at": "Union[str, None]"})
+
+EnvironmentsListInvitationsAnswer = TypedDict("EnvironmentsListInvitationsAnswer", {"invitations": "List[EnvironmentsListInvitationsAnswerInvitationsItem]"})
+
+EnvironmentsListInvitationsAnswerInvitationsItem = TypedDict("EnvironmentsListInvitationsAnswerInvitationsItem", {"user_id": "str", "environment_id": "str", "environment_name": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "invited_by": "EnvironmentsListInvitationsAnswerInvitationsItemInvitedBy", "created_at": "str"})
+
+EnvironmentsListInvitationsAnswerInvitationsItemInvitedBy = TypedDict("EnvironmentsListInvitationsAnswerInvitationsItemInvitedBy", {"user_id": "str", "email": "str"})
+
+EnvironmentsAcceptInvitationAnswer = TypedDict("EnvironmentsAcceptInvitationAnswer", {"member": "EnvironmentsAddMemberAnswerMember"})
 
 EnvironmentsSetSshKeyBody = TypedDict("EnvironmentsSetSshKeyBody", {"public_key": "str"})
 

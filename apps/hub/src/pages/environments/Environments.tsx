@@ -10,6 +10,7 @@ import { Status } from '../../ui/Status.tsx';
 import { Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
 import { type EnvironmentRecord, type ProjectRecord, reasonOf, stateTone } from './environments.ts';
+import { Invitations } from './Invitations.tsx';
 import { NewEnvironment } from './NewEnvironment.tsx';
 import { NewProject } from './NewProject.tsx';
 
@@ -33,6 +34,7 @@ export function Environments() {
   );
   return (
     <Page title={text.title} lead={text.lead} acts={create}>
+      <Invitations />
       <Answered answer={answer}>
         {({ projects, environments }) => {
           const known = new Set(projects.map(({ id }) => id));

@@ -62,6 +62,7 @@ function MemberRow({ member, whole }: { member: Member; whole: Whole }) {
         <span class="row-title">
           <bdi>{member.name === null || member.name === '' ? member.email : member.name}</bdi>
           {isMe && <span class="tag">{text.you}</span>}
+          {member.accepted_at === null && <span class="tag">{text.invited}</span>}
         </span>
         <span class="row-detail">
           {[
@@ -80,7 +81,11 @@ function MemberRow({ member, whole }: { member: Member; whole: Whole }) {
           label={words.moreActs}
           items={[
             ...(mayChange ? [{ label: text.change, act: () => setOpen('change') }] : []),
-            { label: isMe ? text.leave : text.remove, act: () => setOpen('remove'), isDanger: true },
+            {
+              label: isMe ? text.leave : member.accepted_at === null ? text.withdraw : text.remove,
+              act: () => setOpen('remove'),
+              isDanger: true,
+            },
           ]}
         />
       )}
@@ -94,17 +99,18 @@ function TakeOut({ id, member, isMe, onClose }: { id: string; member: Member; is
   const text = useWords().members;
   const acts = useActs();
   const [, go] = useLocation();
-  const act = isMe ? text.leave : text.remove;
+  const isInvited = member.accepted_at === null;
+  const act = isMe ? text.leave : isInvited ? text.withdraw : text.remove;
   const remove = async (): Promise<void> => {
     const work = async () => api.environments.removeMember({ params: { id, userId: member.user_id } });
-    if (!(await acts.run(work, { done: text.removed, stale }))) return;
+    if (!(await acts.run(work, { done: isInvited ? text.withdrawn : text.removed, stale }))) return;
     onClose();
     if (isMe) go('/environments');
   };
   return (
     <Dialog title={act} onClose={onClose}>
       <div class="stack">
-        <p>{isMe ? text.leaveText : text.removeText(member.email)}</p>
+        <p>{isMe ? text.leaveText : isInvited ? text.withdrawText(member.email) : text.removeText(member.email)}</p>
         <Button look="danger" onPress={remove}>
           {act}
         </Button>

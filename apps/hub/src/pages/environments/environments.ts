@@ -8,6 +8,7 @@ export type EnvironmentRecord = Whole['environment'];
 export type ProjectRecord = Awaited<ReturnType<typeof api.projects.list>>['projects'][number];
 export type Role = Whole['role'];
 export type Member = Whole['members'][number];
+export type Invitation = Awaited<ReturnType<typeof api.environments.listInvitations>>['invitations'][number];
 export type Port = Whole['ports'][number];
 
 /** Weakest first. */

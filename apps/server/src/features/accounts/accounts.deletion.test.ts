@@ -156,6 +156,11 @@ describe('svc accounts delete', () => {
     await sql`insert into kernel.usage_counts values (now(), ${id}, ${any}, 'x', 200, 1, 1, 1)`;
     await sql`insert into auth.logins (account_id, token_hash, auth_time, amr, name, platform, network, created_at, last_seen_at, expires_at)
       values (${id}, decode(md5(${id}), 'hex'), now(), '{}', '', '', '', now(), now(), now() + interval '1 day')`;
+    await sql`insert into environments.invitations (environment_id, account_id, role, linux_username, place, created_at)
+      select id, ${id}, 'viewer', 'x', 1, now() from environments.environments where account_id = ${id}`;
+    await sql`insert into environments.untold
+      select id, ${id}, now() + interval '1 day' from environments.environments where account_id = ${id}`;
+    await sql`insert into kernel.budgets values ('x', ${id}, 1, now(), true)`;
     await sql`insert into auth.passwords values (${id}, 'x', now())`;
     await sql`insert into auth.passkeys (account_id, credential_id, public_key, counter, backed_up, transports, name, created_at)
       values (${id}, decode(md5(${id}), 'hex'), '', 0, false, '{}', '', now())`;
@@ -201,9 +206,10 @@ describe('svc accounts delete', () => {
     assert.deepEqual([report['keys.keys'], report['artifacts.artifacts']], [2, 1]);
     assert.deepEqual([report['accounts.accounts'], report['orgs.orgs'], report['notifications.mails']], [1, 1, 1]);
 
-    // A window for each limit and minute.
-    const { 'kernel.rate_windows': windows = 0, ...rest } = await traces(sql, t.account.id);
+    // A window for each limit and minute, and a row for each budget.
+    const { 'kernel.rate_windows': windows = 0, 'kernel.budgets': budgets, ...rest } = await traces(sql, t.account.id);
     assert.ok(windows > 0);
+    assert.equal(budgets, 1);
     assert.deepEqual(rest, { 'accounts.deletions': 1, 'kernel.audit': 2, 'wallet.ledger': 1 });
     assert.deepEqual(await traces(sql, t.account.email), {});
     const kept = accountData.flatMap(({ keeps = {} }) => Object.keys(keeps)).sort();

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { accountData } from '../../features.ts';
 import { type AccountData, deleteData } from '../../kernel/deletion.ts';
 import { createAccount, http } from '../../testing.ts';
+import { join } from '../environments/environments.testing.ts';
 import { checkDaemon, environmentsManifest, mintForMachine } from '../environments/index.ts';
 import { openClouds, report } from './clouds.places.testing.ts';
 import { cloudsManifest } from './index.ts';
@@ -85,7 +86,7 @@ describe('machines of environments at a provider', () => {
     await c.enrol(id, device);
     const path = `/v1/environments/${id}/members`;
     const other = await createAccount(c.t.gateway);
-    await c.ask('POST', path, { email: other.email, role: 'owner' });
+    await join(c.t.gateway, id, { by: c.t.account, account: other, role: 'owner' });
     assert.equal((await c.ask('DELETE', `${path}/${c.t.account.id}`)).status, 200);
     const serves = (accountId: string, deviceId: string) =>
       checkDaemon(c.t.gateway.kernel.sql, { accountId, environmentId: id, deviceId }).then(
@@ -321,8 +322,7 @@ describe('machines of environments at a provider', () => {
     await c.turn();
     await c.run(own);
     const other = await createAccount(c.t.gateway);
-    const path = `/v1/environments/${passed}/members`;
-    await c.ask('POST', path, { email: other.email, role: 'owner' });
+    await join(c.t.gateway, passed, { by: c.t.account, account: other, role: 'owner' });
     c.fake.faults = [{ status: 503, forGood: true }];
     const left: Record<string, number>[] = [];
     const datas = [cloudsManifest, environmentsManifest].flatMap(({ data }) => data ?? []);

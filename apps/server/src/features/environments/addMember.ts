@@ -5,12 +5,13 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { findAccountByEmail } from '../accounts/index.ts';
 import { holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
-import { tellMember } from './environments.notify.ts';
+import { tellInvited, tellMember } from './environments.notify.ts';
 import { noteLetIn } from '../../kernel/records/let-in.ts';
 import { rateLimitExceeded } from '../../kernel/share/limits.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
-import { checkGift, checkOwners, checkPlace, join, memberOf } from './people/members.ts';
+import { trimInvitations } from './people/invitations.sql.ts';
+import { checkGift, checkOwners, checkPlace, invite, memberOf } from './people/members.ts';
 
 /** An answer tells whether an address has an account (document 3, Errors): nobody tries lists of them. */
 const tries = { name: 'member_adds', perMinute: 20 };
@@ -18,10 +19,11 @@ const tries = { name: 'member_adds', perMinute: 20 };
 export const addMember = (environments: Environments): Operation =>
   operation(contract.environments.addMember, async (context, { params: { id }, body }) => {
     checkGift(context.actor, body.role);
-    const state = await context.kernel.limiter.take(tries, context.actor.accountId);
+    const { accountId } = context.actor;
+    const state = await context.kernel.limiter.take(tries, accountId);
     if (!state.allowed) throw rateLimitExceeded(tries.name, state);
     return context.transaction(async (tx) => {
-      const row = await holdThere(tx, { accountId: context.actor.accountId, id, least: 'maintainer' });
+      const row = await holdThere(tx, { accountId, id, least: 'maintainer' });
       const email = body.email.trim();
       checkOwners(row.role, body.role);
       if (row.isolation === 'vm_per_dev')
@@ -32,13 +34,19 @@ export const addMember = (environments: Environments): Operation =>
       if (!account) throw new ApiError('not_found', 'no account here has this e-mail address');
       const person = { accountId: account.id, email: account.email, role: body.role };
       const { iso: at } = await readNow(tx, context.clock);
-      await join(tx, at, row, person);
+      const became = await invite(tx, at, row, { ...person, by: accountId });
       const subject = `${id}/${account.id}`;
       await noteLetIn(tx, context.actor, { kind: 'member', subject, name: account.email });
       const { member } = await memberOf(tx, id, account.id);
       const payload = { user_id: account.id, role: body.role, linux_username: member.linux_username };
-      await environments.tell(tx, row, doerOf(context), { kind: 'member_added', payload });
-      await tellMember(context.kernel, tx, row, { accountId: account.id, role: body.role, at });
+      const kind = became === 'joined' ? 'member_added' : 'member_invited';
+      await environments.tell(tx, row, doerOf(context), { kind, payload });
+      const told = { accountId: account.id, role: body.role, at, by: accountId };
+      if (became === 'joined') await tellMember(context.kernel, tx, row, told);
+      if (became === 'invited') {
+        await trimInvitations(tx, account.id);
+        await tellInvited(context.kernel, tx, told);
+      }
       return { member: toChangedMember(member) };
     });
   });

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { testClock } from '../../kernel/base/clock.ts';
 import { createAccount, http, openTest, type TestAccount } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
-import { environmentOf } from './environments.testing.ts';
+import { environmentOf, join } from './environments.testing.ts';
 
 const clock = testClock(Date.parse('2026-11-02T09:00:00Z'));
 
@@ -75,7 +75,7 @@ describe('enrolment of environments', () => {
     const id = await environmentOf(gateway, account);
     const member = await createAccount(gateway);
     const path = `/v1/environments/${id}/members`;
-    await ask(account, 'POST', path, { email: member.email, role: 'maintainer' });
+    await join(gateway, id, { by: account, account: member, role: 'maintainer' });
     const lowered = await mint(id, member);
     await ask(account, 'PATCH', `${path}/${member.id}`, { role: 'developer' });
     assert.equal((await enroll(lowered)).status, 401);

@@ -1,6 +1,7 @@
 import { docs } from '@svc/contract/docs';
 import type { Makers, Preparation, Scene } from '../../testing.examples.ts';
 import { createAccount } from '../../testing.ts';
+import { environmentOf, invite } from './environments.testing.ts';
 
 const { projects, environments } = docs;
 
@@ -21,6 +22,12 @@ export const environmentMakers: Partial<Makers> = {
     const path = `/v1/environments/${await scene.id('environment')}/members`;
     return (await scene.call('POST', path, body)).member.user_id;
   },
+  async invitedTo({ gateway, account }) {
+    const owner = await createAccount(gateway);
+    const id = await environmentOf(gateway, owner);
+    await invite(gateway, { id, by: owner, email: account.email, role: 'developer' });
+    return id;
+  },
 };
 
 /** As if its machine were at a provider. */
@@ -35,6 +42,7 @@ async function atProvider(scene: Scene, state: string): Promise<void> {
 /** What must have happened before their examples are sent. */
 export const environmentPreparations: Record<string, Preparation> = {
   'projects.get': { before: (scene) => scene.id('environment') },
+  'environments.listInvitations': { before: (scene) => scene.id('invitedTo') },
   'environments.start': { before: (scene) => atProvider(scene, 'stopped') },
   'environments.stop': { before: (scene) => atProvider(scene, 'running') },
   'environments.linkPort': {

@@ -1,8 +1,11 @@
 import type { Db } from '../../kernel/db/db.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { deepLink, notifyMany } from '../notifications/index.ts';
+import { type Budget, takeBudget } from '../../kernel/share/budgets.ts';
+import { deepLink, notifyMany, wasTold } from '../notifications/index.ts';
 import type { NewNotification } from '../notifications/index.ts';
+import { findEmail } from '../accounts/index.ts';
+import { stranger } from './environments.view.ts';
 import type { EnvironmentHooks } from './environments.hooks.ts';
 import type { EnvironmentRole, EnvironmentRow } from './environments.rows.ts';
 import { membersOf } from './people/members.sql.ts';
@@ -10,7 +13,7 @@ import { membersOf } from './people/members.sql.ts';
 /** What it takes to tell somebody something. */
 type Teller = Pick<Kernel, 'bus' | 'clock' | 'config' | 'feed'>;
 
-type Told = Pick<NewNotification, 'type' | 'title' | 'body' | 'severity' | 'dedupeKey'>;
+type Told = Pick<NewNotification, 'type' | 'title' | 'body' | 'severity' | 'dedupeKey' | 'isOfOthers'>;
 
 /** Tells those who own an environment, in the transaction in which it happened. */
 async function tellOwners(kernel: Teller, tx: Db, row: EnvironmentRow, told: Told): Promise<void> {
@@ -24,21 +27,54 @@ async function tellOwners(kernel: Teller, tx: Db, row: EnvironmentRow, told: Tol
   );
 }
 
+/** What somebody is told whom another one gave a role: once a day of each, in words that nobody chose. */
+interface Given {
+  accountId: string;
+  role: EnvironmentRole;
+  /** RFC 3339. */
+  at: string;
+  /** Account of who gave it. */
+  by: string;
+}
+
+/** However many invite somebody: further ones are on the page alone. */
+const invitationsTold: Budget = { name: 'invitations_told', most: 20, perMinute: 20 / 1_440 };
+
+const dayOf = ({ by, at }: Given): string => `${by}:${at.slice(0, 10)}`;
+
 /** Tells somebody that an environment is open to them from now on. */
-export function tellMember(
-  kernel: Teller,
-  tx: Db,
-  row: EnvironmentRow,
-  { accountId, role, at }: { accountId: string; role: EnvironmentRole; at: string },
-): Promise<void> {
-  return tell(kernel, tx, row, [accountId], {
+export async function tellMember(kernel: Teller, tx: Db, row: EnvironmentRow, given: Given): Promise<void> {
+  await tell(kernel, tx, row, [given.accountId], {
     type: 'environment.member_added',
-    title: `You are ${role} of ${row.name}`,
+    title: `${await nameOf(tx, given)} made you ${given.role} of an environment`,
     body: `Reach it with: svc env terminal ${row.slug}`,
     severity: 'info',
-    dedupeKey: `environment.member_added:${row.id}:${at}`,
+    isOfOthers: true,
+    dedupeKey: `environment.member_added:${dayOf(given)}`,
   });
 }
+
+/** Tells somebody that they are invited. */
+export async function tellInvited(kernel: Teller, tx: Db, given: Given): Promise<void> {
+  const dedupeKey = `environment.invited:${dayOf(given)}`;
+  if (await wasTold(tx, given.accountId, dedupeKey)) return;
+  if (!(await takeBudget(tx, kernel.clock, invitationsTold, given.accountId))) return;
+  await notifyMany(kernel, tx, [
+    {
+      accountId: given.accountId,
+      type: 'environment.invited',
+      title: `${await nameOf(tx, given)} invites you to an environment`,
+      body: `As ${given.role}. Accept or decline it on the page of your environments, or with: svc env invitations`,
+      severity: 'info',
+      isOfOthers: true,
+      url: deepLink(kernel.config, 'environments'),
+      data: { invited_by: given.by },
+      dedupeKey,
+    },
+  ]);
+}
+
+const nameOf = async (tx: Db, { by }: Given): Promise<string> => stranger((await findEmail(tx, by)) ?? 'somebody');
 
 /** Tells its owners what becomes of a machine without them. */
 export function noticesOf(kernel: Teller & Pick<Kernel, 'clock'>): EnvironmentHooks {

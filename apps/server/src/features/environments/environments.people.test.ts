@@ -7,7 +7,7 @@ import { withinOneMinute } from '../../kernel/testing.ts';
 import { createAccount, http, openTest, type TestAccount } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import type { EnvironmentRole } from './environments.rows.ts';
-import { environmentOf } from './environments.testing.ts';
+import { accept, environmentOf, join } from './environments.testing.ts';
 
 /** An RSA key as OpenSSH writes it. */
 function rsaKey(bits: number): string {
@@ -40,7 +40,7 @@ describe('people of an environment', () => {
     const path = `/v1/environments/${id}`;
     const add = async (role: EnvironmentRole) => {
       const account = await createAccount(gateway);
-      assert.equal((await ask(owner, 'POST', `${path}/members`, { email: account.email, role })).status, 201);
+      await join(gateway, id, { by: owner, account, role });
       return account;
     };
     const people = {
@@ -57,6 +57,8 @@ describe('people of an environment', () => {
       list: undefined,
       create: undefined,
       enroll: undefined,
+      listInvitations: undefined,
+      acceptInvitation: undefined,
       get: 'viewer',
       events: 'viewer',
       listMembers: 'viewer',
@@ -163,12 +165,13 @@ describe('people of an environment', () => {
   });
 
   test('twenty may be added or tried a minute by an account, whoever they are; others are not kept from it', async () => {
-    const { path, people } = await everybody();
+    const { id, path, people } = await everybody();
     const add = (account: TestAccount, email: string) =>
       ask(account, 'POST', `${path}/members`, { email, role: 'viewer' });
     await withinOneMinute(async () => {
       const trier = await createAccount(gateway);
       assert.equal((await add(people.owner, trier.email)).status, 201);
+      await accept(gateway, trier, id);
       await ask(people.owner, 'PATCH', `${path}/members/${trier.id}`, { role: 'maintainer' });
       const statuses = [];
       for (let i = 0; i < 20; i += 1) statuses.push((await add(trier, `nobody-${i}@example.test`)).status);

@@ -56,6 +56,8 @@ export interface MemberRow {
   has_key: boolean;
   provisioned_at: string | null;
   created_at: string;
+  /** Null: invited, and no member yet. */
+  accepted_at: string | null;
   email: string;
   name: string | null;
 }

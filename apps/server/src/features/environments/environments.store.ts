@@ -177,7 +177,7 @@ export class Environments {
       ...event,
       created_at: now.iso,
     });
-    await tellMembers(this.#kernel.feed, tx, row, event);
+    await tellMembers(this.#kernel, tx, row, event, doer.kind === 'user' ? doer.accountId : null);
   }
 }
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { createAccount, http, openTest, type TestAccount } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
-import { environmentOf, projectOf } from './environments.testing.ts';
+import { environmentOf, join, projectOf } from './environments.testing.ts';
 
 describe('environments', () => {
   const { gateway } = shared(() => openTest());
@@ -222,8 +222,7 @@ describe('environments', () => {
     const project = await projectOf(gateway, account);
     const member = await createAccount(gateway);
     const first = await environmentOf(gateway, account, project);
-    const path = `/v1/environments/${first}/members`;
-    assert.equal((await ask(account, 'POST', path, { email: ` ${member.email} `, role: 'viewer' })).status, 201);
+    await join(gateway, first, { by: account, account: { ...member, email: ` ${member.email} ` }, role: 'viewer' });
     const body = { project_id: project, provider: 'byo', name: 'Theirs' };
     const { id } = (await ask(member, 'POST', '/v1/environments', body)).body.environment;
     assert.equal((await ask(account, 'GET', `/v1/environments/${id}`)).body.role, 'owner');

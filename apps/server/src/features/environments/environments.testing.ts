@@ -26,3 +26,26 @@ export async function environmentOf(gateway: Gateway, account: Account, project?
   };
   return (await post(gateway, account, '/v1/environments', body)).environment.id;
 }
+
+/** Invites the account of an address. */
+export async function invite(
+  gateway: Gateway,
+  { id, by, email, role }: { id: string; by: Account; email: string; role: string },
+): Promise<void> {
+  await post(gateway, by, `/v1/environments/${id}/members`, { email, role });
+}
+
+/** Accepts an invitation. */
+export async function accept(gateway: Gateway, account: Account, id: string): Promise<void> {
+  await post(gateway, account, `/v1/environments/${id}/members/me/accept`, {});
+}
+
+/** Makes an account a member, which it agrees to. */
+export async function join(
+  gateway: Gateway,
+  id: string,
+  { by, account, role }: { by: Account; account: Pick<TestAccount, 'key' | 'email'>; role: string },
+): Promise<void> {
+  await invite(gateway, { id, by, email: account.email, role });
+  await accept(gateway, account, id);
+}

@@ -1,12 +1,15 @@
 import type {
   environment,
   environmentEvent,
+  environmentInvitation,
   environmentMember,
   environmentPort,
   environmentSecret,
 } from '@svc/contract';
 import type { z } from 'zod';
 import type { EnvironmentRow, EventRow, MemberRow, PortRow } from './environments.rows.ts';
+import { printable } from '../../kernel/base/text.ts';
+import type { WaitingInvitation } from './people/invitations.sql.ts';
 import type { SecretRow } from './secrets/secrets.sql.ts';
 
 /** Ports of a member begin here, and go on for a hundred. */
@@ -54,6 +57,7 @@ export const toMember = (row: MemberRow): z.input<typeof environmentMember> => (
   ssh_public_key: row.has_key,
   provisioned_at: row.provisioned_at,
   created_at: row.created_at,
+  accepted_at: row.accepted_at,
 });
 
 /** A member as a change of it is answered. */
@@ -62,6 +66,23 @@ export const toChangedMember = (row: MemberRow) => ({
   role: row.role,
   linux_username: row.linux_username,
   port_range_start: portRangeOf(row),
+  accepted_at: row.accepted_at,
+});
+
+/** Characters of a text of a stranger's. */
+const longestText = 120;
+
+/** Text that a stranger chose: bounded, and it moves neither cursor nor the direction of others. */
+export const stranger = (text: string): string => printable(text.slice(0, longestText));
+
+/** An invitation as its person sees it. */
+export const toInvitation = (row: WaitingInvitation): z.input<typeof environmentInvitation> => ({
+  user_id: row.account_id,
+  environment_id: row.environment_id,
+  environment_name: stranger(row.environment_name),
+  role: row.role,
+  invited_by: { user_id: row.invited_by, email: stranger(row.email) },
+  created_at: row.created_at,
 });
 
 const portRangeOf = ({ place }: Pick<MemberRow, 'place'>): number => firstPort + portsEach * place;

@@ -3,12 +3,14 @@ import type { Feature } from '../../kernel/feature.ts';
 import type { Forwarder } from '../../kernel/forwarder/forwarder.ts';
 import { startLoop } from '../../kernel/work/loop.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { acceptInvitation } from './acceptInvitation.ts';
 import { addMember } from './addMember.ts';
 import { archive } from './archive.ts';
 import { create } from './create.ts';
 import { destroy } from './destroy.ts';
 import { enroll } from './enroll.ts';
 import { enrollToken } from './enrollToken.ts';
+import { tellUntold } from './environments.feed.ts';
 import { sweepEnvironments } from './environments.jobs.ts';
 import type { MachineProviders } from './environments.machines.ts';
 import type { Environments } from './environments.store.ts';
@@ -19,6 +21,7 @@ import { get } from './get.ts';
 import { environmentsManifest } from './index.ts';
 import { linkPort } from './linkPort.ts';
 import { list } from './list.ts';
+import { listInvitations } from './listInvitations.ts';
 import { listMembers } from './listMembers.ts';
 import { listPorts } from './listPorts.ts';
 import { listSecrets } from './listSecrets.ts';
@@ -39,6 +42,8 @@ import { environmentsOverview } from './environments.summary.ts';
 const meterEveryMs = 60_000;
 /** Runs wait for machines. */
 const wakeEveryMs = 5_000;
+/** Members hear of what waited for somebody's budget. */
+const tellEveryMs = 5_000;
 
 /** Environments: machines that developers work on, and who may do what there. */
 export function environmentsFeature(
@@ -66,8 +71,10 @@ export function environmentsFeature(
       events,
       enrollToken: enrollToken(environments),
       enroll: enroll(kernel, environments),
+      listInvitations,
       listMembers,
       addMember: addMember(environments),
+      acceptInvitation: acceptInvitation(environments),
       setSshKey: setSshKey(environments),
       updateMember: updateMember(environments),
       removeMember: removeMember(environments),
@@ -84,9 +91,11 @@ export function environmentsFeature(
       if (!works) return Promise.resolve({});
       const work = () => meterAll(kernel, environments);
       const wake = () => wakeAll(kernel, environments);
+      const tell = () => tellUntold(kernel);
       const loops = [
         startLoop(kernel, { name: 'environments.hours', everyMs: meterEveryMs, work }),
         startLoop(kernel, { name: 'environments.wake', everyMs: wakeEveryMs, work: wake }),
+        startLoop(kernel, { name: 'environments.untold', everyMs: tellEveryMs, work: tell }),
       ];
       return Promise.resolve({
         async stop() {

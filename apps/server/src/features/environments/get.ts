@@ -3,7 +3,7 @@ import { operation } from '../../kernel/feature.ts';
 import { enter } from './environments.access.ts';
 import { listEvents } from './environments.events.sql.ts';
 import { toEnvironment, toEvent, toMember, toPort } from './environments.view.ts';
-import { membersOf } from './people/members.sql.ts';
+import { peopleOf } from './people/members.ts';
 import { portsOf } from './people/ports.sql.ts';
 
 /** Events beside a record. */
@@ -12,7 +12,7 @@ const shownEvents = 20;
 export const get = operation(contract.environments.get, async (context, { params: { id } }) => {
   const row = await enter(context.db, { accountId: context.actor.accountId, id, least: 'viewer' });
   const [members, ports, events] = await Promise.all([
-    membersOf(context.db, id),
+    peopleOf(context.db, id),
     portsOf(context.db, id),
     listEvents(context.db, id, shownEvents),
   ]);

@@ -22,6 +22,7 @@ export type { EnvironmentHooks } from './environments.hooks.ts';
 export { noticesOf } from './environments.notify.ts';
 export { wakeFor } from './hours/wake.ts';
 export { Environments } from './environments.store.ts';
+import { dropSent } from './people/invitations.sql.ts';
 export { environmentsOwnedAlone } from './people/members.sql.ts';
 export { linuxUsersOf, usersHashes } from './people/users.sql.ts';
 export { provisioned } from './environments.feed.ts';
@@ -37,10 +38,18 @@ export const environmentsManifest: Manifest = {
   name: 'environments',
   data: {
     // Members, ports, secrets, tokens and events of an environment go with it.
-    tables: ['environments.hours', 'environments.environments', 'environments.members', 'environments.machine_keys'],
+    tables: [
+      'environments.hours',
+      'environments.environments',
+      'environments.members',
+      'environments.invitations',
+      'environments.machine_keys',
+      'environments.untold',
+    ],
     async end({ sql }, { accountId }) {
       await passOn(sql, accountId);
       await forgetDoer(sql, accountId);
+      await dropSent(sql, accountId);
       return { deleted: {} };
     },
   },

@@ -1,11 +1,12 @@
 import { contract } from '@svc/contract';
 import { noteLetIn } from '../../kernel/records/let-in.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { holdThere } from './environments.access.ts';
+import { holdThere, isAtLeast } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
 import { passOn } from './environments.sql.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
+import { changeInvitedRole, dropSent } from './people/invitations.sql.ts';
 import { changeRole } from './people/members.sql.ts';
 import { checkGift, checkOwners, checkOwnerStays, memberOf } from './people/members.ts';
 
@@ -17,9 +18,11 @@ export const updateMember = (environments: Environments): Operation =>
       const { member, owners } = await memberOf(tx, id, userId);
       checkOwners(row.role, role, member.role);
       if (role !== 'owner') checkOwnerStays({ member, owners });
-      await changeRole(tx, id, userId, role);
+      await (member.accepted_at === null ? changeInvitedRole : changeRole)(tx, id, userId, role);
       const subject = `${id}/${userId}`;
       await noteLetIn(tx, context.actor, { kind: 'role', subject, name: member.email, before: member.role });
+      // Nobody comes in by the word of somebody who could not give it now.
+      if (!isAtLeast(role, member.role)) await dropSent(tx, userId, id);
       if (userId === row.account_id && role !== 'owner') await passOn(tx, userId, id);
       const payload = { user_id: userId, from: member.role, to: role };
       await environments.tell(tx, row, doerOf(context), { kind: 'member_changed', payload });

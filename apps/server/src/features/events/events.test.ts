@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { topics } from '@svc/contract';
 import { changesOf, clientOf, createAccount, http, openTest, startGateway, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
+import { join } from '../environments/environments.testing.ts';
 import { Frames } from '../sessions/sessions.testing.ts';
 
 describe('events', () => {
@@ -213,14 +214,15 @@ describe('events', () => {
     const { project } = (await as('/v1/projects', { name: 'Shop', isolation: 'shared_vm' })).body;
     const made = await as('/v1/environments', { project_id: project.id, provider: 'byo', name: 'Dev' });
     const { id } = made.body.environment;
-    await as(`/v1/environments/${id}/members`, { email: member.email, role: 'viewer' });
+    await join(gateway, id, { by: owner, account: member, role: 'viewer' });
     await as(`/v1/environments/${id}`, { name: 'Shared' }, 'PATCH');
     await as(`/v1/environments/${id}/members/${member.id}`, undefined, 'DELETE');
     await as(`/v1/environments/${id}/destroy`, { confirm: true });
     const wordsOf = ({ events: all }: { events: { op: string; record?: { name: string } }[] }) =>
       all.map(({ op, record }) => `${op} ${record?.name ?? '-'}`);
-    assert.deepEqual(wordsOf(await told(owner.key, `?after=${cursor}&topics=environments`, 6)), [
+    assert.deepEqual(wordsOf(await told(owner.key, `?after=${cursor}&topics=environments`, 7)), [
       'created Dev',
+      'updated Dev',
       'updated Dev',
       'updated Shared',
       'updated Shared',

@@ -9,7 +9,7 @@ import { credentialsChanged } from '../../kernel/mount/access.ts';
 import { createAccount, http, until } from '../../testing.ts';
 import { type Platform, password } from '../auth/auth.testing.ts';
 import { letIn } from '../connections/connections.testing.ts';
-import { environmentOf, projectOf } from '../environments/environments.testing.ts';
+import { environmentOf, invite, join, projectOf } from '../environments/environments.testing.ts';
 import { enrolled, TestDaemon } from '../relay/relay.testing.ts';
 import { checkLooks, go, HubTest, keptIn, type Opened } from './hub.testing.ts';
 
@@ -169,12 +169,38 @@ describe('environments in the hub', { skip: noBrowser }, () => {
     check();
   });
 
+  test('who is invited accepts or declines on the page of environments, and sees nothing of it before', async () => {
+    await using owner = await open('en', 'screen');
+    await using person = await open('ro');
+    const { words, tab } = person;
+    const [one, other] = [
+      await environmentOf(t.gateway, owner.account),
+      await environmentOf(t.gateway, owner.account),
+    ] as const;
+    const invited = async (id: string) =>
+      invite(t.gateway, { id, by: owner.account, email: person.account.email, role: 'viewer' });
+    await invited(one);
+    await invited(other);
+    await show(person, '/environments');
+    await tab.getByText(owner.account.email).first().waitFor();
+    assert.equal(await tab.getByRole('link', { name: 'Workstation' }).count(), 0);
+    // The newest is the first.
+    await button(person, words.invitations.decline).first().click();
+    await tab.getByText(words.invitations.declined).waitFor();
+    await until(async () => (await tab.getByText(owner.account.email).count()) === 1);
+    await button(person, words.invitations.accept).click();
+    await tab.getByText(words.environments.roles.viewer, { exact: true }).waitFor();
+    // A no looks as if nobody had answered.
+    await show(owner, `/environments/${other}`);
+    await memberRow(owner, person.account.email).getByText(owner.words.members.invited).waitFor();
+  });
+
   test('who may not do something is told which role it takes, and gets more as their role grows', async () => {
     await using owner = await open('en', 'screen');
     await using viewer = await open('ro');
     const { words } = viewer;
     const id = await environmentOf(t.gateway, owner.account);
-    await owner.make(`/v1/environments/${id}/members`, { email: viewer.account.email, role: 'viewer' });
+    await join(t.gateway, id, { by: owner.account, account: viewer.account, role: 'viewer' });
     await show(viewer, '/environments');
     await viewer.tab.getByText('Workstation').click();
     const { roles, needs, seeNeeds, actsNeed } = words.environments;

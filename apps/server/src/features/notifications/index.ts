@@ -3,7 +3,7 @@ import { webhooksQuota } from './webhooks/webhooks.sql.ts';
 import { holdDeliveries } from './notifications.held.sql.ts';
 import { deleteMails } from './notifications.sql.ts';
 export { countHeld, dropHeld, releaseHeld } from './notifications.held.sql.ts';
-export { deepLink, markRead, notify, notifyMany, queueMail, reachesAnybody } from './notifications.notify.ts';
+export { deepLink, markRead, notify, notifyMany, queueMail, reachesAnybody, wasTold } from './notifications.notify.ts';
 export { PrivateMails } from './notifications.mail.ts';
 export type { NewNotification } from './notifications.rules.ts';
 export type { NewMail } from './notifications.sql.ts';

@@ -4,6 +4,7 @@ import type { Db } from '../../kernel/db/db.ts';
 import { findAccountByEmail } from '../accounts/index.ts';
 import { bounded, boundedKey, type NewNotification } from './notifications.rules.ts';
 import {
+  findByKey,
   hasRecipients,
   insertMail,
   insertNotifications,
@@ -14,7 +15,7 @@ import {
 import { findRules } from './preferences/preferences.sql.ts';
 import { waysOf } from './preferences/rules.ts';
 import { toRecord } from './notifications.view.ts';
-import { dropOldest } from './webhooks/webhooks.sql.ts';
+import { dropBeyond } from './webhooks/webhooks.sql.ts';
 
 const topic = 'notifications';
 /** Bus topic: something is to be delivered. */
@@ -48,7 +49,7 @@ export async function notifyMany(kernel: Sender, db: Db, notifications: readonly
     await withWays(kernel, db, sorted),
     kernel.config.mail !== undefined,
   );
-  await dropOldest(db, kernel.clock, [...new Set(stored.flatMap(({ webhooks }) => webhooks))]);
+  await dropBeyond(db, kernel.clock, [...new Set(stored.flatMap(({ webhooks }) => webhooks))]);
   await recordChanges(kernel, db, 'created', stored);
   if (stored.some(({ due }) => due)) await kernel.bus.publish(db, dueTopic, null);
 }
@@ -90,6 +91,10 @@ export const everyOne = 'all';
 /** Records that an account read all of its notifications at an instant. */
 export const recordReadAll = ({ feed }: Pick<Kernel, 'feed'>, db: Db, accountId: string, at: string): Promise<void> =>
   feed.record(db, [{ accountId, topic, op: 'updated', id: everyOne, record: { read_at: at } }]);
+
+/** Whether an account has a notification under this key. */
+export const wasTold = async (db: Db, accountId: string, dedupeKey: string): Promise<boolean> =>
+  (await findByKey(db, accountId, boundedKey(dedupeKey))) !== undefined;
 
 /** An address inside the app: `<app_scheme>://prompts/<id>` (document 1, Events). */
 export function deepLink(config: Pick<Config, 'appScheme'>, ...segments: string[]): string {

@@ -13,9 +13,28 @@ export interface NewNotification {
   url?: string;
   severity: Severity;
   data?: Record<string, unknown>;
+  /** Another account did it: where not everything can wait, this goes first. */
+  isOfOthers?: boolean;
 }
 
 export type Severity = 'info' | 'warning' | 'critical';
+
+/** How urgent a delivery is: what waits goes out in this order, and is dropped in the other one. */
+const urgencies = { urgent: 0, warning: 1, news: 2, ofOthers: 3 } as const;
+/** Somebody got into the account or may have, or something waits for a person's word. */
+const isUrgentType = /^(?:login|passkey|password|connection)\.|approval$/;
+
+/** Its urgency, 0 first. */
+export function urgencyOf({
+  type,
+  severity,
+  isOfOthers,
+}: Pick<NewNotification, 'type' | 'severity' | 'isOfOthers'>): number {
+  if (isOfOthers) return urgencies.ofOthers;
+  if (severity === 'critical' || isUrgentType.test(type)) return urgencies.urgent;
+  return severity === 'warning' ? urgencies.warning : urgencies.news;
+}
+
 /** In which shape a webhook takes notifications. */
 export type WebhookFormat = 'svc' | 'slack' | 'ntfy';
 

@@ -1,8 +1,8 @@
 import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 import { silentDays } from './push/subscriptions.sql.ts';
-import type { NewNotification, Severity, WebhookFormat } from './notifications.rules.ts';
+import { type NewNotification, type Severity, urgencyOf, type WebhookFormat } from './notifications.rules.ts';
 
-/** Deliveries that may wait for one browser; what comes while it does not answer is in the inbox. */
+/** Deliveries of each urgency that may wait for one browser; what comes while it does not answer is in the inbox. */
 const mostWaitingPushes = 20;
 /** It goes to each webhook, whichever types that wants: a person looks whether alerts arrive. */
 export const testType = 'notification.test';
@@ -58,7 +58,7 @@ export async function insertNotifications(
     with given as (
       select * from json_to_recordset(${textOf(notifications)}::text::json) as given (account_id uuid, dedupe_key text,
         type text, title text, body text, url text, severity text, data text, push boolean, mail boolean, webhook boolean,
-        "quietUntil" timestamptz)
+        urgency smallint,         "quietUntil" timestamptz)
     ), inserted as (
       insert into notifications.notifications
         (account_id, dedupe_key, type, title, body, url, severity, data, created_at)
@@ -66,27 +66,27 @@ export async function insertNotifications(
       on conflict (account_id, dedupe_key) do nothing
       returning id, seq, account_id, dedupe_key, type, title, body, url, severity, data, created_at, read_at, archived_at
     ), told as (
-      select i.id, i.seq, i.account_id, i.type, i.created_at, g.push, g.mail, g.webhook,
+      select i.id, i.seq, i.account_id, i.type, i.created_at, g.push, g.mail, g.webhook, g.urgency,
         coalesce(g."quietUntil", i.created_at) as due_at
       from inserted i join given g on g.account_id = i.account_id and g.dedupe_key = i.dedupe_key
     ), browsers as (
       select s.id, s.account_id,
         ${mail} and s.last_seen_at < ${nowOf(db, time)} - make_interval(days => ${silentDays}) and exists (
-          select 1 from accounts.people_view p where p.id = s.account_id and p.email not ilike '%@localhost') as by_mail,
-        (select count(*) from notifications.deliveries d where d.subscription_id = s.id) as waiting
+          select 1 from accounts.people_view p where p.id = s.account_id and p.email not ilike '%@localhost') as by_mail
       from notifications.subscriptions s where s.account_id in (select account_id from told where push)
         and (s.login_id is null or not exists (select from auth.revoked_view r where r.id = s.login_id))
       for key share of s skip locked
     ), pushes as (
-      insert into notifications.deliveries (channel, lane, notification_id, subscription_id, due_at)
-      select 'push', b.account_id, i.id, b.id, i.due_at
-      from (select *, row_number() over (partition by account_id order by seq) as nth from told where push) i
+      insert into notifications.deliveries (channel, lane, notification_id, subscription_id, due_at, urgency)
+      select 'push', b.account_id, i.id, b.id, i.due_at, i.urgency
+      from (select *, row_number() over (partition by account_id, urgency order by seq) as nth from told where push) i
         join browsers b on b.account_id = i.account_id
-      where b.waiting + i.nth <= ${mostWaitingPushes} and not b.by_mail
+      where not b.by_mail and ${mostWaitingPushes} >= i.nth + (
+        select count(*) from notifications.deliveries d where d.subscription_id = b.id and d.urgency = i.urgency)
       returning notification_id
     ), webhooks as (
-      insert into notifications.deliveries (channel, lane, notification_id, webhook_id, due_at)
-      select 'webhook', w.account_id, i.id, w.id, i.created_at
+      insert into notifications.deliveries (channel, lane, notification_id, webhook_id, due_at, urgency)
+      select 'webhook', w.account_id, i.id, w.id, i.created_at, i.urgency
       from told i join notifications.webhooks w on w.account_id = i.account_id and w.enabled
       where i.webhook and (w.types is null or i.type = ${testType}
           or exists (select 1 from unnest(w.types) wanted
@@ -94,8 +94,8 @@ export async function insertNotifications(
       for key share of w skip locked
       returning notification_id, webhook_id
     ), mails as (
-      insert into notifications.deliveries (channel, lane, notification_id, due_at)
-      select 'mail', i.account_id, i.id, i.due_at from told i
+      insert into notifications.deliveries (channel, lane, notification_id, due_at, urgency)
+      select 'mail', i.account_id, i.id, i.due_at, i.urgency from told i
       where ${mail} and (i.mail or i.push
         and exists (select 1 from browsers b where b.account_id = i.account_id and b.by_mail))
       returning notification_id
@@ -112,6 +112,7 @@ function textOf(notifications: readonly (NewNotification & Ways)[]): string {
   return JSON.stringify(
     notifications.map(({ accountId, dedupeKey, data, ...rest }) => ({
       ...rest,
+      urgency: urgencyOf(rest),
       // As text: on the way through a record it would be unescaped, which NUL does not survive.
       data: data === undefined ? null : JSON.stringify(data),
       account_id: accountId,
@@ -281,7 +282,7 @@ export const targetOf = ({ webhook, subscription }: Pick<DeliveryRow, 'webhook' 
 /**
  * Takes deliveries that are due, for `leaseSeconds`; nobody else has them meanwhile. What one account waits for must not
  * keep the others waiting: lanes get theirs in turn, the one with the fewest at work first; in a lane its targets in
- * turn. A webhook at which nothing arrives has one place at most, and all of those leave one place of the lane free. To
+ * turn, and of one target the most urgent first. A webhook at which nothing arrives has one place at most, and all of those leave one place of the lane free. To
  * webhooks goes nothing of an account that may not run anything; it waits until it may.
  */
 export async function takeDeliveries(db: Db, time: Time, free: Free, leaseSeconds: number): Promise<DeliveryRow[]> {
@@ -300,7 +301,7 @@ export async function takeDeliveries(db: Db, time: Time, free: Free, leaseSecond
     ), ranked as (
       select d.id, d.lane, d.due_at, w.failing_since is not null as failing,
         (select count(*) from busy b where b.lane = d.lane and b.target = coalesce(${target}, ''))
-          + row_number() over (partition by d.lane, ${target} order by d.due_at, d.id) as place
+          + row_number() over (partition by d.lane, ${target} order by d.urgency, d.due_at, d.id) as place
       from notifications.deliveries d left join notifications.webhooks w on w.id = d.webhook_id
       where d.due_at <= ${now} and d.channel = ${free.channel} ${mayGo}
     ), shared as (

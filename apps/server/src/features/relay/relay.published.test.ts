@@ -13,6 +13,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
+import { join } from '../environments/environments.testing.ts';
 import { enrolled, openSocket, TestDaemon } from './relay.testing.ts';
 
 describe('published ports', () => {
@@ -56,9 +57,7 @@ describe('published ports', () => {
     await until(async () => (await status()).usable === true);
     const member = async (role: string) => {
       const account = await createAccount(t.gateway);
-      const body = { email: account.email, role };
-      const added = await http(t.gateway.url, `${path}/members`, { method: 'POST', key: owner.key, body });
-      assert.equal(added.status, 201);
+      await join(t.gateway, env.id, { by: owner, account, role });
       return account;
     };
     const publish = (to: string) =>

@@ -79,6 +79,7 @@ export class PublishedPorts implements NameOwner {
 
   #targetOf(visit: Visited, asked: AskedName, visitor: Visitor | undefined): NameTarget {
     const { id, account_id: accountId, port, slug } = visit;
+    const isOwn = visitor?.accountId === accountId;
     return {
       id: idOf({ of: { id }, port, visitor }),
       accountId,
@@ -86,14 +87,15 @@ export class PublishedPorts implements NameOwner {
       port,
       cookiePrefix: `${port}_${slug}_`,
       ...(asked.by !== 'path' && { visitorCookie: cookieName(asked) }),
-      dial: () => this.#dial(visit),
+      ...(!isOwn && { visitor: { accountId: visitor?.accountId } }),
+      dial: () => this.#dial(visit, isOwn),
     };
   }
 
-  /** Its places are those of whoever owns the environment: visitors have no account, or one that is not asked. */
-  async #dial({ id, account_id: accountId, port }: Visited): Promise<Duplex> {
+  /** The places of whoever owns the environment are theirs alone; visitors have those that the forwarder deals. */
+  async #dial({ id, account_id: accountId, port }: Visited, isOwn: boolean): Promise<Duplex> {
     const { streams } = this.#parts;
-    const giveBack = streams.place(accountId, id, `port ${port}`);
+    const giveBack = isOwn ? streams.place(accountId, id, `port ${port}`) : streams.visit();
     try {
       const machine = await streams.open(id, { kind: 'port', port, isPublished: true });
       machine.once('close', giveBack);

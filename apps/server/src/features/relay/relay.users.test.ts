@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
+import { join } from '../environments/environments.testing.ts';
 import { type Enrolled, enrolled, openSocket, TestDaemon } from './relay.testing.ts';
 
 const sshKey = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDc3Nzc3Nzc3Nzc3Nzc3Nzc3Nzc3Nzc3Nzc3Nzc3Nzc3';
@@ -16,7 +17,7 @@ describe('Linux users of members', () => {
   async function served(role: string, capabilities = ['terminal', 'users']) {
     const env = await enrolled(t.gateway, t.account);
     const member = await createAccount(t.gateway);
-    assert.equal((await call(env, t.account, 'POST', '/members', { email: member.email, role })).status, 201);
+    await join(t.gateway, env.id, { by: t.account, account: member, role });
     const headers = { authorization: `Bearer ${t.account.key}`, 'x-svc-device': env.deviceId };
     const daemon = new TestDaemon(`${t.gateway.url}/relay/v1/environments/${env.id}/serve`, headers);
     daemon.report.daemon.capabilities = capabilities;

@@ -17,7 +17,14 @@ class TestOwner implements NameOwner {
   readonly name: string;
   readonly unreachable = 'Nobody is at home.';
   readonly valid = new Set<string>();
+  /** Names that anybody may visit, besides whose they are. */
+  readonly public = new Set<string>();
   readonly page: Server = createServer((asked, answer) => {
+    // It is being read for as long as the visitor likes.
+    if (asked.url === '/hang') {
+      answer.writeHead(200).write('x');
+      return;
+    }
     answer.setHeader('clear-site-data', '"cookies"');
     answer.setHeader('set-cookie', ['__Host-visitor=stolen; Path=/', 'own=1; Domain=evil.test']);
     answer.end(JSON.stringify({ owner: this.name, url: asked.url, headers: asked.headers }));
@@ -45,8 +52,10 @@ class TestOwner implements NameOwner {
 
   find({ label }: AskedName, asked: IncomingMessage) {
     if (!this.valid.has(label)) return Promise.resolve(undefined);
+    const isVisitor = this.public.has(label) && asked.headers['x-owner'] === undefined;
     const target: NameTarget = {
       id: label,
+      ...(isVisitor && { visitor: { accountId: undefined } }),
       accountId: 'one account',
       place: 'here',
       port: 3000,
@@ -142,6 +151,34 @@ describe('the listener that forwards', () => {
     assert.equal(JSON.parse(inside.text).headers.cookie, 'own=2');
     assert.deepEqual(inside.headers['set-cookie'], ['own=1'], 'and the page sets none of that name');
     assert.equal(inside.headers['clear-site-data'], undefined, 'nor removes those of its whole site');
+  });
+
+  test('one visitor with every place of a public port keeps out nobody: the oldest goes for who has less, and the owner has places beside', async () => {
+    await using t = await openForwarder({ SVC_TRUSTED_PROXIES: '127.0.0.1' });
+    t.ports.valid.add('3000--shop').add('4000--own');
+    t.ports.public.add('3000--shop');
+    const open = async (from: string) => {
+      const headers = { host: '3000--shop.localhost', 'x-forwarded-for': from };
+      const sent = request({ host: '127.0.0.1', port: t.forwarder.port, path: '/hang', headers, agent: false }).end();
+      sent.on('error', () => {});
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      answer.on('error', () => {}).resume();
+      return { status: answer.statusCode, answer };
+    };
+    const ask = async (from: string, more: Record<string, string> = {}) =>
+      (await t.ask('3000--shop.localhost', '/', { 'x-forwarded-for': from, ...more })).status;
+    const held: Awaited<ReturnType<typeof open>>[] = [];
+    for (let n = 0; n < 64; n += 1) held.push(await open('198.51.100.1'));
+    assert.equal((await open('198.51.100.1')).status, 503);
+    assert.equal(await ask('198.51.100.2'), 200);
+    await until(() => held[0]?.answer.destroyed === true);
+    assert.equal(held.filter(({ answer }) => answer.destroyed).length, 1);
+    // The place of that visit is free again: no further one goes.
+    assert.equal(await ask('203.0.113.9'), 200);
+    assert.equal(held.filter(({ answer }) => answer.destroyed).length, 1);
+    assert.equal((await open('198.51.100.1')).status, 200);
+    assert.equal(await ask('198.51.100.1', { 'x-owner': 'yes' }), 200);
+    assert.equal((await t.ask('4000--own.localhost')).status, 200);
   });
 
   test('ends what is open when its owner says that its name is over, and that of no other owner', async () => {

@@ -9,10 +9,12 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ApiError } from '../base/errors.ts';
+import { networkOf } from '../base/networks.ts';
 import { visitorsBehind } from '../base/visitors.ts';
 import type { Kernel } from '../kernel.ts';
 import { Strangers } from '../mount/strangers.ts';
-import { Share } from '../share/share.ts';
+import { type GiveBack, Share } from '../share/share.ts';
+import { VisitorPlaces } from '../share/visitors.ts';
 import { type Loop, startLoop } from '../work/loop.ts';
 import { answer, failureOf, invalid, refuse, tooMany, unreachable } from './answers.ts';
 import { headersInside, headersOutside, headOf, headOfUpgrade, type ForwardedPage } from './headers.ts';
@@ -26,6 +28,8 @@ const isWebSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.
 
 /** Connections inside at a time; a browser opens six, and a socket for each page. */
 const limits = { total: 1_024, ofOne: 512, of: { name: 64, place: 128 } };
+/** The same of visitors, who have no part in those: of a port, of all ports of an account, and in all. */
+const ofVisitors = { port: 64, account: 256, total: 1_024 };
 /** Connections that wait for a request with a valid name; of more, the oldest is ended. */
 const mostWaiting = 256;
 const waitMs = 10_000;
@@ -60,6 +64,7 @@ export class Forwarder {
   readonly #addressOf: (request: IncomingMessage) => string;
   readonly #lookups = new Share(lookups);
   readonly #open = new Share(limits);
+  readonly #visitors = new VisitorPlaces();
   readonly #passages = new Set<Passage>();
   /** Connections without a passage, since when, oldest first. */
   readonly #waiting = new Map<Socket, number>();
@@ -188,13 +193,29 @@ export class Forwarder {
     return { status, text: message, headers };
   }
 
+  /** A place of the account whose port it is, or of its visitors; undefined when there is none for this request. */
+  #place({ owner, target }: Admitted, request: IncomingMessage): GiveBack | undefined {
+    const { id, accountId, place, port, visitor } = target;
+    const end = (): void => void request.socket.destroy();
+    if (!visitor) {
+      const of = { name: `${owner.name}:${id}`, place: `${owner.name}:${place}` };
+      return this.#open.take(accountId, { of, end });
+    }
+    const holder = visitor.accountId ?? networkOf(this.#addressOf(request));
+    const groups = [
+      { name: `port ${owner.name}:${place}:${port}`, most: ofVisitors.port, holder },
+      { name: `account ${accountId}`, most: ofVisitors.account, holder },
+      { name: 'all', most: ofVisitors.total, holder: accountId },
+    ];
+    return this.#visitors.take(groups, end);
+  }
+
   /** Connects a client to the port that it may reach. */
-  async #pass({ owner, target }: Admitted, client: Socket, isUploading: () => boolean) {
-    const { id, accountId, place, leftMs } = target;
-    const giveBack = this.#open.take(accountId, {
-      of: { name: `${owner.name}:${id}`, place: `${owner.name}:${place}` },
-      end: () => client.destroy(),
-    });
+  async #pass(admitted: Admitted, request: IncomingMessage, isUploading: () => boolean) {
+    const { owner, target } = admitted;
+    const { socket: client } = request;
+    const { id, leftMs } = target;
+    const giveBack = this.#place(admitted, request);
     if (!giveBack) return tooMany;
     const { clock } = this.#kernel;
     // What it reaches may be starting again, which takes longer than a connection without a request may wait.
@@ -226,7 +247,7 @@ export class Forwarder {
     if ('status' in admitted) return answer(response, admitted);
     const { page } = admitted;
     const client = request.socket;
-    const passage = await this.#pass(admitted, client, () => !request.complete);
+    const passage = await this.#pass(admitted, request, () => !request.complete);
     if ('status' in passage) return answer(response, passage);
     const inner = httpRequest({
       method: request.method,
@@ -254,7 +275,7 @@ export class Forwarder {
     const admitted = await this.#admit(found, request);
     if ('status' in admitted) return refuse(socket, admitted);
     const { page } = admitted;
-    const passage = await this.#pass(admitted, socket, () => false);
+    const passage = await this.#pass(admitted, request, () => false);
     if ('status' in passage) return refuse(socket, passage);
     const { inside } = passage;
     const kept = headersInside(request.headers, page);

@@ -16,6 +16,11 @@ export interface NameTarget {
   readonly id: string;
   /** Whose connections they are. An account has at most 512. */
   readonly accountId: string;
+  /**
+   * Somebody else than that account; without one of its own it is told apart by its network. Visitors have places beside those of
+   * the account: 64 a port, 256 of all its ports.
+   */
+  readonly visitor?: { readonly accountId: string | undefined };
   /** The machine or sandbox in which it is. At most 128 connections lead to one. */
   readonly place: string;
   /** The port on which the page inside listens; it sees itself as `localhost` with this port. */

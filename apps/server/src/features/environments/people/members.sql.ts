@@ -3,9 +3,9 @@ import type { EnvironmentRole, MemberRow } from '../environments.rows.ts';
 
 const columns = (db: Db) => db`
   m.environment_id, m.account_id, m.role, m.linux_username, m.place, m.ssh_public_key is not null as has_key,
-  m.provisioned_at, m.created_at`;
+  m.provisioned_at, m.created_at, m.created_at as accepted_at`;
 
-/** Members of an environment, in the order in which they came. */
+/** Members of an environment who have accepted, in the order of their places. */
 export async function membersOf(db: Db, environmentId: string): Promise<MemberRow[]> {
   return db<MemberRow[]>`
     select ${columns(db)}, a.email, a.name from environments.members m

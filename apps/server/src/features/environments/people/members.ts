@@ -4,15 +4,21 @@ import type { Db } from '../../../kernel/db/db.ts';
 import type { EnvironmentRole, EnvironmentRow, MemberRow } from '../environments.rows.ts';
 import { checkOfApps } from '../../../kernel/mount/access.ts';
 import { checkRole, isAtLeast } from '../environments.access.ts';
+import { areColleagues, insertInvitation, invitationsOf } from './invitations.sql.ts';
 import { insertMember, membersOf } from './members.sql.ts';
 import { freePlace, linuxNameOf } from './names.ts';
 
 /** Members that an environment may have. */
 const mostMembers = 200;
 
+/** Members, and after them whoever is invited: each has a place and a name. */
+export async function peopleOf(db: Db, id: string): Promise<MemberRow[]> {
+  return [...(await membersOf(db, id)), ...(await invitationsOf(db, id))];
+}
+
 /** Throws 409 `already_member` for the address of a member, 429 `quota_exceeded` in an environment with 200 of them. */
 export async function checkPlace(tx: Db, id: string, email: string): Promise<void> {
-  const before = await membersOf(tx, id);
+  const before = await peopleOf(tx, id);
   const known = before.find((member) => member.email.toLowerCase() === email.toLowerCase());
   if (known) throw alreadyMember(known.email);
   if (before.length >= mostMembers) throw full();
@@ -24,31 +30,65 @@ const alreadyMember = (email: string): ApiError =>
 const full = (): ApiError =>
   new ApiError('quota_exceeded', `an environment has at most ${mostMembers} members; take one out first`);
 
-/** Adds a member to an environment that is locked. Throws 409 `already_member`, 429 past 200. */
+/** Somebody who gets a role. */
+interface Person {
+  accountId: string;
+  email: string;
+  role: EnvironmentRole;
+}
+
+/** Name and place of somebody new in an environment that is locked. Throws 409 `already_member`, 429 past 200. */
+async function placeFor(tx: Db, id: string, person: Person, wanted?: Pick<MemberRow, 'linux_username' | 'place'>) {
+  const before = await peopleOf(tx, id);
+  if (before.some(({ account_id: of }) => of === person.accountId)) throw alreadyMember(person.email);
+  if (before.length >= mostMembers) throw full();
+  const names = new Set(before.map(({ linux_username: name }) => name));
+  const places = before.map(({ place }) => place);
+  // What was promised may be another's by now: a release that knew of no invitations dealt places too.
+  const isFree = wanted !== undefined && !names.has(wanted.linux_username) && !places.includes(wanted.place);
+  return {
+    environment_id: id,
+    account_id: person.accountId,
+    role: person.role,
+    ...(isFree ? wanted : { linux_username: linuxNameOf(person.email, names), place: freePlace(places) }),
+  };
+}
+
+/** Adds a member to an environment that is locked: `wanted` names what an invitation promised. Throws as `invite`. */
 export async function join(
   tx: Db,
   now: string,
-  row: Pick<EnvironmentRow, 'id'>,
-  person: { accountId: string; email: string; role: EnvironmentRole },
+  { id }: Pick<EnvironmentRow, 'id'>,
+  person: Person,
+  wanted?: Pick<MemberRow, 'linux_username' | 'place'>,
 ): Promise<void> {
-  const before = await membersOf(tx, row.id);
-  if (before.some(({ account_id: id }) => id === person.accountId)) throw alreadyMember(person.email);
-  if (before.length >= mostMembers) throw full();
-  await insertMember(tx, now, {
-    environment_id: row.id,
-    account_id: person.accountId,
-    role: person.role,
-    linux_username: linuxNameOf(person.email, new Set(before.map(({ linux_username: name }) => name))),
-    place: freePlace(before.map(({ place }) => place)),
-  });
+  await insertMember(tx, now, await placeFor(tx, id, person, wanted));
 }
 
-/** A member of an environment that is locked, and how many owners there are. Throws 404. */
+/**
+ * Invites somebody into an environment that is locked; a colleague of one organisation is a member at once. Throws 409
+ * `already_member`, 429 past 200. Answers what became of it; `quiet`: its person declined a while ago and hears nothing.
+ */
+export async function invite(
+  tx: Db,
+  now: string,
+  row: Pick<EnvironmentRow, 'id'>,
+  { by, ...person }: Person & { by: string },
+): Promise<'joined' | 'invited' | 'quiet'> {
+  if (await areColleagues(tx, by, person.accountId)) {
+    await join(tx, now, row, person);
+    return 'joined';
+  }
+  const isTold = await insertInvitation(tx, now, { ...(await placeFor(tx, row.id, person)), invited_by: by });
+  return isTold ? 'invited' : 'quiet';
+}
+
+/** A member of an environment that is locked, or somebody invited, and how many owners there are. Throws 404. */
 export async function memberOf(tx: Db, id: string, accountId: string): Promise<{ member: MemberRow; owners: number }> {
-  const all = await membersOf(tx, id);
+  const all = await peopleOf(tx, id);
   const member = all.find(({ account_id: of }) => of === accountId);
   if (!member) throw notFound('member');
-  return { member, owners: all.filter(({ role }) => role === 'owner').length };
+  return { member, owners: all.filter(({ role, accepted_at: at }) => role === 'owner' && at !== null).length };
 }
 
 /** A developer has a terminal: an app gives nobody what it has not itself. Throws 403. */
@@ -63,7 +103,7 @@ export function checkOwners(own: EnvironmentRole, ...roles: EnvironmentRole[]): 
 
 /** Throws 409 `last_owner` when nobody would be left who owns the environment. */
 export function checkOwnerStays({ member, owners }: { member: MemberRow; owners: number }): void {
-  if (member.role !== 'owner' || owners > 1) return;
+  if (member.role !== 'owner' || member.accepted_at === null || owners > 1) return;
   throw new ApiError(
     'last_owner',
     'this is the only owner; make somebody else an owner first, or destroy the environment',

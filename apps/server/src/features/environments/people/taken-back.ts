@@ -8,6 +8,7 @@ import type { EnvironmentRole, EnvironmentRow, MemberRow, PortRow } from '../env
 import { lockEnvironment, passOn } from '../environments.sql.ts';
 import { environmentStatesTable } from '../environments.states.ts';
 import type { Doer, Environments } from '../environments.store.ts';
+import { changeInvitedRole, dropSent, invitationsOf, withdrawInvitation } from './invitations.sql.ts';
 import { join } from './members.ts';
 import { changeRole, deleteMember, dropSshKey, membersOf } from './members.sql.ts';
 import { deletePort, portsOf, putPort } from './ports.sql.ts';
@@ -21,6 +22,10 @@ async function held(tx: Db, id = ''): Promise<EnvironmentRow | undefined> {
   const row = await lockEnvironment(tx, id);
   return row && !environmentStatesTable.isFinal(row.state) ? row : undefined;
 }
+
+/** Somebody who was invited and has not answered. */
+const invitedOf = async (tx: Db, id: string, accountId: string | undefined) =>
+  (await invitationsOf(tx, id)).find(({ account_id: of }) => of === accountId);
 
 /** A member who gets less. Where nobody else would be left who owns the environment, whose app let them in owns it again. */
 async function lessened(
@@ -44,21 +49,36 @@ async function lessened(
 export const environmentsTakeBack = ({ clock }: Pick<Kernel, 'clock'>, environments: Environments): TakesBack => ({
   async member(tx, taken) {
     const row = await held(tx, taken.ids[0]);
+    const invited = row && (await invitedOf(tx, row.id, taken.ids[1]));
+    if (invited) {
+      await withdrawInvitation(tx, clock, row.id, invited.account_id);
+      const payload = { user_id: invited.account_id, role: invited.role };
+      return environments.tell(tx, row, doerOf(taken), { kind: 'invitation_withdrawn', payload });
+    }
     const member = row && (await lessened(tx, (await readNow(tx, clock)).iso, row, taken));
     if (!member) return;
     const { account_id: userId, role } = member;
     await deleteMember(tx, row.id, userId);
+    await dropSent(tx, userId, row.id);
     if (userId === row.account_id) await passOn(tx, userId, row.id);
     const payload = { user_id: userId, role };
     await environments.tell(tx, row, doerOf(taken), { kind: 'member_removed', payload });
   },
   async role(tx, taken) {
     const row = await held(tx, taken.ids[0]);
-    const member = row && (await lessened(tx, (await readNow(tx, clock)).iso, row, taken));
     const before = taken.before as EnvironmentRole | undefined;
-    if (!member || before === undefined) return;
+    if (!row || before === undefined) return;
+    const invited = await invitedOf(tx, row.id, taken.ids[1]);
+    if (invited && !isAtLeast(before, invited.role)) {
+      await changeInvitedRole(tx, row.id, invited.account_id, before);
+      const payload = { user_id: invited.account_id, from: invited.role, to: before };
+      return environments.tell(tx, row, doerOf(taken), { kind: 'member_changed', payload });
+    }
+    const member = await lessened(tx, (await readNow(tx, clock)).iso, row, taken);
+    if (!member) return;
     const { account_id: userId, role } = member;
     await changeRole(tx, row.id, userId, before);
+    await dropSent(tx, userId, row.id);
     if (userId === row.account_id) await passOn(tx, userId, row.id);
     const payload = { user_id: userId, from: role, to: before };
     await environments.tell(tx, row, doerOf(taken), { kind: 'member_changed', payload });

@@ -180,15 +180,78 @@ describe('webhooks of notifications: receivers that fail', () => {
     assert.ok((pushes?.n ?? 0) <= 20, `${pushes?.n}`);
     await sql`update accounts.accounts set suspended_at = null where id = ${account.id}`;
     const attempts = await attemptsOf(id);
-    const dropped = attempts.filter((one: { reason: string }) => one.reason === 'dropped: 200 newer ones wait');
+    const dropped = attempts.filter(
+      (one: { reason: string }) => one.reason === 'dropped: 200 more urgent or newer ones wait',
+    );
     assert.equal(dropped.length, 11);
     const oldest = attempts.filter((one: { message_id: string }) => one.message_id === dropped.at(-1).message_id);
     assert.deepEqual(
       oldest.map((one: { reason: string }) => [one.reason, 'next_attempt_at' in one]),
       [
-        ['dropped: 200 newer ones wait', false],
+        ['dropped: 200 more urgent or newer ones wait', false],
         ['it answered 500', false],
       ],
+    );
+  });
+
+  test('beyond the bound goes first what others caused, then news, then warnings, of the type that has most; what is urgent stays and goes out first', async () => {
+    const id = await register('/back');
+    const { sql } = gateway.kernel;
+    await sql`update accounts.accounts set suspended_at = now() where id = ${account.id}`;
+    const many = (count: number, change: object) =>
+      Array.from({ length: count }, (_, n) => told(account, { title: `${n}`, ...change }));
+    const storm = async (...all: ReturnType<typeof told>[][]) => {
+      for (const some of all) await inTransaction(sql, (tx) => notifyMany(gateway.kernel, tx, some));
+    };
+    const waiting = async () =>
+      (
+        await sql<{ type: string; n: number }[]>`
+          select n.type, count(*)::int as n
+          from notifications.deliveries d join notifications.notifications n on n.id = d.notification_id
+          where d.webhook_id = ${id} group by 1 order by 1`
+      ).map(({ type, n }) => [type, n]);
+    await storm(
+      many(1, { type: 'heartbeat.down', severity: 'critical', title: 'down' }),
+      many(1, { type: 'schedule.approval', severity: 'warning', title: 'approve' }),
+      many(300, { type: 'environment.invited', severity: 'critical', isOfOthers: true }),
+      many(300, { type: 'schedule.succeeded' }),
+      many(190, { type: 'schedule.late', severity: 'warning' }),
+      many(2_000, { type: 'schedule.succeeded' }),
+    );
+    assert.deepEqual(await waiting(), [
+      ['heartbeat.down', 1],
+      ['schedule.approval', 1],
+      ['schedule.late', 190],
+      ['schedule.succeeded', 8],
+    ]);
+    await storm(many(500, { type: 'schedule.failed', severity: 'critical' }));
+    assert.deepEqual(await waiting(), [
+      ['heartbeat.down', 1],
+      ['schedule.approval', 1],
+      ['schedule.failed', 198],
+    ]);
+    // Enough to see who is first: four go out at once.
+    await sql`
+      delete from notifications.deliveries d using notifications.notifications n
+      where n.id = d.notification_id and n.type = 'schedule.failed' and n.title::int < 490`;
+    await storm(many(4, { type: 'schedule.succeeded', title: 'news' }));
+    await sql`update notifications.deliveries set urgency = 1 where webhook_id = ${id} and notification_id in (
+      select id from notifications.notifications where type = 'schedule.failed')`;
+    await sql`update accounts.accounts set suspended_at = null where id = ${account.id}`;
+    await tell({ title: 'news' });
+    await until(async () => (await waiting()).length === 0);
+    assert.deepEqual(
+      titles('/back')
+        .slice(0, 4)
+        .filter((title) => /^(down|approve)$/.test(title))
+        .sort(),
+      ['approve', 'down'],
+    );
+    assert.deepEqual(
+      titles('/back')
+        .slice(-4)
+        .filter((title) => title !== 'news'),
+      [],
     );
   });
 

@@ -113,12 +113,15 @@ export async function hastenWaiting(db: Db, time: Time, id: string): Promise<voi
   const now = nowOf(db, time);
   await db`
     with hastened as (
-      update notifications.deliveries set due_at = ${now}
-      where id in (
-        select id from notifications.deliveries
-        where webhook_id = ${id} and due_at > ${now} and (held_until is null or held_until <= ${now})
-        for update skip locked)
-      returning notification_id
+      update notifications.deliveries d set due_at = ${now} - make_interval(secs => o.later / 1e6)
+      from (
+        -- In the order in which they came, by microseconds: whoever takes them goes by when they are due.
+        select f.id, row_number() over (order by n.seq desc) as later from (
+          select id, notification_id from notifications.deliveries
+          where webhook_id = ${id} and due_at > ${now} and (held_until is null or held_until <= ${now})
+          for update skip locked) f
+        join notifications.notifications n on n.id = f.notification_id) o
+      where d.id = o.id returning d.notification_id
     )
     update notifications.webhook_attempts a set next_attempt_at = ${now}
     from hastened h where a.webhook_id = ${id} and a.notification_id = h.notification_id and a.next_attempt_at > ${now}`;
@@ -128,18 +131,21 @@ export async function hastenWaiting(db: Db, time: Time, id: string): Promise<voi
 const mostWaiting = 200;
 
 /**
- * Drops the oldest of what waits for webhooks beyond the bound, and keeps that among their attempts. For webhooks that
- * this transaction has told something, so that none of them can be deleted meanwhile.
+ * Drops what waits for webhooks beyond the bound, and keeps that among their attempts: the least urgent, of those the oldest of
+ * the type that has most. For webhooks that this transaction has told something, so that none of them can be deleted meanwhile.
  */
-export async function dropOldest(db: Db, time: Time, webhookIds: readonly string[]): Promise<void> {
+export async function dropBeyond(db: Db, time: Time, webhookIds: readonly string[]): Promise<void> {
   if (webhookIds.length === 0) return;
   const now = nowOf(db, time);
   const dropped = await db<{ webhook_id: string; notification_id: string }[]>`
-    with ranked as (
-      select d.id, row_number() over (partition by d.webhook_id
-        order by coalesce(d.held_until > ${now}, false) desc, n.seq desc) as nth
+    with waiting as (
+      select d.id, d.webhook_id, d.urgency, n.seq, coalesce(d.held_until > ${now}, false) as is_held,
+        row_number() over (partition by d.webhook_id, d.urgency, n.type order by n.seq desc) as nth_of_type
       from notifications.deliveries d join notifications.notifications n on n.id = d.notification_id
       where d.webhook_id = any(${[...webhookIds]}::uuid[])
+    ), ranked as (
+      select id, row_number() over (partition by webhook_id
+        order by is_held desc, urgency, nth_of_type, seq desc) as nth from waiting
     ), beyond as (
       select d.id from notifications.deliveries d join ranked r on r.id = d.id
       where r.nth > ${mostWaiting} and (d.held_until is null or d.held_until <= ${now})
@@ -151,7 +157,7 @@ export async function dropOldest(db: Db, time: Time, webhookIds: readonly string
     insert into notifications.webhook_attempts
       (webhook_id, message_id, notification_id, type, at, attempt, ok, reason, duration_ms)
     select d.webhook_id, 'msg_' || replace(d.id::text, '-', ''), d.notification_id, n.type, ${now}, d.attempts, false,
-      ${`dropped: ${mostWaiting} newer ones wait`}, 0
+      ${`dropped: ${mostWaiting} more urgent or newer ones wait`}, 0
     from dropped d join notifications.notifications n on n.id = d.notification_id order by n.seq
     returning webhook_id, notification_id`;
   if (dropped.length === 0) return;

@@ -1,0 +1,34 @@
+import { contract } from '@svc/contract';
+import { notFound } from '../../kernel/base/errors.ts';
+import { readNow } from '../../kernel/db/instant.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import { findEmail } from '../accounts/index.ts';
+import { doerOf } from './environments.doer.ts';
+import { lockEnvironment } from './environments.sql.ts';
+import { environmentStatesTable } from './environments.states.ts';
+import type { Environments } from './environments.store.ts';
+import { toChangedMember } from './environments.view.ts';
+import { takeInvitation } from './people/invitations.sql.ts';
+import { join, memberOf } from './people/members.ts';
+import { membersOf } from './people/members.sql.ts';
+
+export const acceptInvitation = (environments: Environments): Operation =>
+  operation(contract.environments.acceptInvitation, (context, { params: { id } }) =>
+    context.transaction(async (tx) => {
+      const { accountId } = context.actor;
+      const row = await lockEnvironment(tx, id);
+      if (!row || environmentStatesTable.isFinal(row.state)) throw notFound('invitation');
+      // In any case: a release that knows of no invitations may have made the person a member meanwhile.
+      const invited = await takeInvitation(tx, id, accountId);
+      const before = (await membersOf(tx, id)).find(({ account_id: of }) => of === accountId);
+      if (before) return { member: toChangedMember(before) };
+      if (!invited) throw notFound('invitation');
+      const { role, ...wanted } = invited;
+      const { iso: at } = await readNow(tx, context.clock);
+      await join(tx, at, row, { accountId, email: (await findEmail(tx, accountId)) ?? '', role }, wanted);
+      const { member } = await memberOf(tx, id, accountId);
+      const payload = { user_id: accountId, role, linux_username: member.linux_username };
+      await environments.tell(tx, row, doerOf(context), { kind: 'member_added', payload });
+      return { member: toChangedMember(member) };
+    }),
+  );
