@@ -37,6 +37,7 @@ describe('what an app let in', () => {
     const environment = `/v1/environments/${await environmentOf(gateway, account)}`;
     const looker = await createAccount(gateway);
     await ok(account.key, 'POST', `${environment}/members`, { email: looker.email, role: 'viewer' });
+    await ok(looker.key, 'POST', `${environment}/members/me/accept`, {});
     await ok(account.key, 'PUT', `${environment}/ports/4000`, { visibility: 'owner', label: 'Mine' });
     const app = await letIn(gateway, account, scopes, 'registered');
     const shown = async () => (await ok(account.key, 'GET', `/v1/connections/${app.id}`)).connection;
@@ -47,6 +48,7 @@ describe('what an app let in', () => {
   /** Everything that lasts and that an app can give others, or itself. */
   async function open({ key }: { key: string }, environment: string, friend: TestAccount, looker: TestAccount) {
     await ok(key, 'POST', `${environment}/members`, { email: friend.email, role: 'maintainer' });
+    await ok(friend.key, 'POST', `${environment}/members/me/accept`, {});
     await ok(key, 'PATCH', `${environment}/members/${looker.id}`, { role: 'developer' });
     await ok(key, 'PUT', `${environment}/members/me/ssh-key`, { public_key: sshKey });
     await ok(key, 'PUT', `${environment}/ports/3000`, { visibility: 'public' });
@@ -66,12 +68,15 @@ describe('what an app let in', () => {
     const friend = await createAccount(gateway);
     const { hook, link, badge } = await open(app, environment, friend, looker);
     const { token } = await ok(app.key, 'POST', `${environment}/enroll-token`, {});
+    const unanswered = await createAccount(gateway);
+    await ok(app.key, 'POST', `${environment}/members`, { email: unanswered.email, role: 'viewer' });
     const { let_in: guests, let_in_total: total } = await shown();
-    assert.equal(total, 10);
+    assert.equal(total, 11);
     assert.deepEqual(
       new Set(guests.map(({ kind, name }: { kind: string; name: string }) => `${kind} ${name}`)),
       new Set([
         `member ${friend.email}`,
+        `member ${unanswered.email}`,
         `role ${looker.email}`,
         'ssh_key Workstation',
         'port 3000, Workstation',
@@ -85,7 +90,7 @@ describe('what an app let in', () => {
     );
     assert.equal((await http(gateway.url, badge)).status, 200);
 
-    assert.equal((await disconnect()).taken_back, 10);
+    assert.equal((await disconnect()).taken_back, 11);
     const seen = await ok(account.key, 'GET', environment);
     const members = seen.members.map((one: { email: string; role: string; ssh_public_key: boolean }) => [
       one.email,
@@ -101,10 +106,18 @@ describe('what an app let in', () => {
       one.visibility,
     ]);
     assert.deepEqual(ports, [[4000, 'owner']]);
-    const kinds = seen.events.slice(0, 5).map(({ kind }: { kind: string }) => kind);
-    for (const kind of ['member_removed', 'member_changed', 'port_removed', 'port_published', 'ssh_key_removed'])
+    const kinds = seen.events.slice(0, 6).map(({ kind }: { kind: string }) => kind);
+    for (const kind of [
+      'invitation_withdrawn',
+      'member_removed',
+      'member_changed',
+      'port_removed',
+      'port_published',
+      'ssh_key_removed',
+    ])
       assert.ok(kinds.includes(kind), kind);
     assert.equal((await ask(friend.key, 'GET', environment)).status, 404);
+    assert.equal((await ask(unanswered.key, 'POST', `${environment}/members/me/accept`, {})).status, 404);
     assert.equal((await ask(account.key, 'GET', `/v1/notifications/webhooks/${hook.id}`)).status, 404);
     assert.deepEqual((await ok(account.key, 'GET', '/v1/push/subscriptions')).subscriptions, []);
     assert.equal((await http(gateway.url, `/v1/public/transcripts/${link.token}`)).status, 404);
@@ -151,6 +164,7 @@ describe('what an app let in', () => {
       const { account, environment, app, disconnect } = await begin();
       const friend = await createAccount(gateway);
       await ok(app.key, 'POST', `${environment}/members`, { email: friend.email, role: 'owner' });
+      await ok(friend.key, 'POST', `${environment}/members/me/accept`, {});
       await ok((isTaken ? friend : account).key, 'DELETE', `${environment}/members/${account.id}`);
       await disconnect();
       const [owner, other] = isTaken ? [account, friend] : [friend, account];
