@@ -46,7 +46,13 @@ async function lessened(
 }
 
 /** Takes back whom an app let into environments, and what it opened there for others. */
-export const environmentsTakeBack = ({ clock }: Pick<Kernel, 'clock'>, environments: Environments): TakesBack => ({
+export const environmentsTakeBack = (kernel: Pick<Kernel, 'clock'>, environments: Environments): TakesBack => ({
+  ...people(kernel, environments),
+  ...opened(kernel, environments),
+});
+
+/** Whom it let in. */
+const people = ({ clock }: Pick<Kernel, 'clock'>, environments: Environments): TakesBack => ({
   async member(tx, taken) {
     const row = await held(tx, taken.ids[0]);
     const invited = row && (await invitedOf(tx, row.id, taken.ids[1]));
@@ -83,6 +89,10 @@ export const environmentsTakeBack = ({ clock }: Pick<Kernel, 'clock'>, environme
     const payload = { user_id: userId, from: role, to: before };
     await environments.tell(tx, row, doerOf(taken), { kind: 'member_changed', payload });
   },
+});
+
+/** What it opened there for others. */
+const opened = ({ clock }: Pick<Kernel, 'clock'>, environments: Environments): TakesBack => ({
   async port(tx, taken) {
     const [id, text] = taken.ids;
     const row = await held(tx, id);
