@@ -111,7 +111,7 @@ export class NodeClient {
       if (error instanceof NodeFailure && error.code === 'not_found') return { accepted: true, heard: json.turn };
       throw error;
     });
-    if (answer.accepted) this.turn = json.turn;
+    if (answer.accepted) this.turn = answer.heard;
     return answer;
   }
   runCode = (id: string, json: CodeRequest, signal?: AbortSignal): Promise<CodeResult> =>

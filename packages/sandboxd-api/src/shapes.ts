@@ -61,18 +61,26 @@ export interface SandboxState {
   memory?: boolean;
   /** Processes of the snapshot that it came from last, and ended within seconds of that. */
   ended_after_resume?: EndedProcess[];
-  /** It runs, and stands still. */
-  frozen?: true;
+  /** Since when it stands still (epoch milliseconds), if it does (`PUT …/frozen`). */
+  frozen_at?: number;
 }
 
 /**
  * `POST /v1/turns`: which round of its installation a platform is at, a number that it raises in its database before each. A
  * platform whose database is a copy, or was restored, is behind, and stays so.
  */
-export const turnRequest = z.object({ owner: z.string().min(1).max(200), turn: z.int().min(1) });
+export const turnRequest = z.object({
+  owner: z.string().min(1).max(200),
+  turn: z.int().min(1),
+  /** Names the process that asks, for as long as it lives. */
+  holder: z.string().min(1).max(100).optional(),
+});
 export type TurnRequest = z.infer<typeof turnRequest>;
 
-/** Whether the turn is above every one of that installation before; `heard` is the highest one, this one included. */
+/**
+ * Whether the turn was taken: it is above every one of that installation before, or its process was heard before. `heard` is the
+ * highest one, which may then be above the one that was told.
+ */
 export interface TurnAnswer {
   accepted: boolean;
   heard: number;

@@ -72,7 +72,7 @@ export function environmentOf(context: Context, { record: { egress } }: Entry): 
 
 /** Takes the sandbox for one command; answers how it is given back, which acts once. */
 export function occupy(entry: Entry, what: string): () => void {
-  if (entry.record.frozen)
+  if (entry.record.frozenAt !== undefined)
     throw new NodeError('fenced', 'this sandbox stands still: a platform that did not know it took the node over');
   if (entry.busy !== undefined)
     throw new NodeError('sandbox_busy', `another ${entry.busy} is running in the sandbox; wait until it ends`);

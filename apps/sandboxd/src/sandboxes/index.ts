@@ -109,7 +109,7 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   return {
     context,
     parts,
-    turns: await openTurns(dir),
+    turns: await openTurns(dir, log),
     async status() {
       const [v1, v2] = await Promise.all([able(drivers.v1), able(drivers.v2)]);
       const slots = { total: options.slots, used: usedSlots(context) };

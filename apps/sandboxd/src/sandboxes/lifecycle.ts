@@ -148,14 +148,14 @@ export async function destroy(context: Context, id: string): Promise<void> {
 }
 
 /**
- * Stops a running sandbox where it stands, or lets it go on; it ends at its time all the same. Where control groups cannot
+ * Stops a sandbox where it stands, or lets it go on, and keeps since when; it ends at its time all the same. Where control groups cannot
  * (before Linux 5.2, or without rights) it runs on. Throws `no_sandbox`.
  */
 export async function freeze(context: Context, id: string, frozen: boolean): Promise<void> {
   const entry = entryOf(context, id);
   await serially(entry, async () => {
-    const { frozen: _, ...rest } = entry.record;
-    const record: SandboxRecord = frozen ? { ...rest, frozen } : rest;
+    const { frozenAt, ...rest } = entry.record;
+    const record: SandboxRecord = frozen ? { ...rest, frozenAt: frozenAt ?? Date.now() } : rest;
     await entry.live?.group.freeze(frozen);
     await context.records.save(record);
     entry.record = record;

@@ -26,8 +26,8 @@ export interface SandboxRecord {
    * is counted while the images are written.
    */
   snapshot?: { memory: boolean; bytes: number };
-  /** Stands still until somebody lets it go on (`PUT …/frozen`). */
-  frozen?: true;
+  /** Since when it stands still, until somebody lets it go on (`PUT …/frozen`). */
+  frozenAt?: number;
   /** Processes of the snapshot that it came from last, and ended right after; null until its agent tells. */
   ended?: EndedProcess[] | null;
 }
@@ -79,7 +79,7 @@ export function createRecords(dir: string, log: (message: string, details?: obje
 
 /** A record as callers see it. */
 export function stateOf(record: SandboxRecord): SandboxState {
-  const { id, owner, backend, template, reason, restored, expires_at, snapshot, ended, frozen } = record;
+  const { id, owner, backend, template, reason, restored, expires_at, snapshot, ended, frozenAt } = record;
   return {
     id,
     owner,
@@ -91,7 +91,7 @@ export function stateOf(record: SandboxRecord): SandboxState {
     image_digest: record.image.digest,
     expires_at,
     ...(snapshot && { snapshot_bytes: snapshot.bytes, memory: snapshot.memory }),
-    ...(frozen && { frozen }),
+    ...(frozenAt !== undefined && { frozen_at: frozenAt }),
     ...(ended && ended.length > 0 && { ended_after_resume: ended }),
   };
 }

@@ -23,7 +23,7 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
   const stateOf = async (id: string) => (await daemon.call(`GET`, `/v1/sandboxes/${id}`)).body;
 
   for (const backend of ['v2', 'v1'] as const) {
-    test(`a sandboxd that is killed loses no sandbox of ${backend}`, async () => {
+    test(`a sandboxd that is killed loses no sandbox of ${backend}, nor one that stands still`, async () => {
       const id = randomUUID();
       await daemon.create(id, { backend });
       await daemon.code(id, 'kept = 5');
@@ -31,6 +31,13 @@ describe('sandboxes and the end of those that hold them', { skip }, () => {
       await daemon.again();
       assert.equal((await stateOf(id))['status'], 'running');
       assert.equal((await daemon.code(id, 'kept')).result, '5');
+      await daemon.call('PUT', `/v1/sandboxes/${id}/frozen`, { frozen: true });
+      await daemon.kill();
+      await daemon.again();
+      const { status, frozen_at: since } = await stateOf(id);
+      assert.deepEqual([status, typeof since], ['running', 'number']);
+      await daemon.call('PUT', `/v1/sandboxes/${id}/frozen`, { frozen: false });
+      assert.equal((await daemon.code(id, 'kept + 1')).result, '6');
       await daemon.call('DELETE', `/v1/sandboxes/${id}`);
       await isEmpty(['live', 'workspaces', 'sandboxes']);
     });

@@ -62,7 +62,8 @@ async function adopt(context: Context, record: SandboxRecord): Promise<void> {
   const live = await context.instances.adopt(record);
   if (live) {
     await live.client.tell({ egress, expires_at }).catch(() => {});
-    await inTime(live.client.ask({ kind: 'unfreeze' }), checkpointMs).catch(() => {});
+    if (record.frozenAt === undefined)
+      await inTime(live.client.ask({ kind: 'unfreeze' }), checkpointMs).catch(() => {});
     const running: SandboxRecord = { ...record, status: 'running' };
     // On a disk that takes nothing it is still said to be pausing, which the next sandboxd understands as this one did.
     await context.records.save(running).catch((error: unknown) => context.log('record not saved', { id, err: error }));

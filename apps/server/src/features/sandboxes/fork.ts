@@ -4,7 +4,7 @@ import { operation } from '../../kernel/feature.ts';
 import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { checkPaid } from '../metering/index.ts';
 import { begin, checkCaps, checkTtl } from './sandboxes.create.ts';
-import { createRow, forgetCreation } from './sandboxes.moves.ts';
+import { createRow } from './sandboxes.moves.ts';
 import { busy, type Nodes, notRunning, toApiFailure } from './nodes/nodes.ts';
 import { findSandbox, isBusy, lockAccount, placeSandbox } from './sandboxes.sql.ts';
 
@@ -49,7 +49,7 @@ export const fork = (nodes: Nodes) =>
       }
       return { parent: row, children: made };
     });
-    const giveUp = (child: string) => forgetCreation(kernel.sql, child);
+    const giveUp = (child: string) => nodes.unknown.giveUp(child);
     try {
       const asked = children.map((child) => ({ id: child.id, expires_at: Date.parse(child.expires_at) }));
       const forked = await (await nodes.reach(parent.node_id)).fork(id, asked);

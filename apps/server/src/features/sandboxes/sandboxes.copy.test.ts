@@ -40,7 +40,7 @@ describe('a platform beside its copy', () => {
     assert.equal((await living.call('POST', `/v1/sandboxes/${paused.id}/resume`)).status, 200);
 
     // Somebody decides for the copy: what it does not know stands still, and is the living one's again when it takes over.
-    const frozen = async (): Promise<boolean> => (await node.get(box.id)).frozen === true;
+    const frozen = async (): Promise<boolean> => (await node.get(box.id)).frozen_at !== undefined;
     assert.equal(await takeNodesOver(copy.kernel.sql), 1);
     await until(frozen);
     assert.equal((await living.call('POST', `/v1/sandboxes/${box.id}/exec`, { shell: 'true' })).status, 503);
@@ -64,10 +64,10 @@ describe('a platform beside its copy', () => {
         clock.leap(5_000);
         return isSo();
       });
-    await eventually(async () => (await held(mine))?.frozen === true);
+    await eventually(async () => (await held(mine))?.frozen_at !== undefined);
     clock.leap(day);
     await eventually(async () => (await held(mine)) === undefined);
-    assert.equal((await held(theirs))?.frozen, undefined);
+    assert.equal((await held(theirs))?.frozen_at, undefined);
     await t.node.destroy(theirs);
   });
 
@@ -85,7 +85,7 @@ describe('a platform beside its copy', () => {
     const client = new NodeClient(nodeOfTests());
     const { sql } = t.gateway.kernel;
     const { id } = await client.node();
-    const node = { id, client, owner: await ownerOf(sql) };
+    const node = { id, client, owner: await ownerOf(sql), holder: 'one' };
     const taken = await Promise.all(Array.from({ length: 200 }, () => takeTurn(sql, node)));
     assert.deepEqual(new Set(taken), new Set([true]));
     client.close();

@@ -10,7 +10,7 @@ import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { checkQuota, type Quota } from '../../kernel/records/quotas.ts';
 import { checkPaid } from '../metering/index.ts';
-import { createRow, forgetCreation, moveSandbox } from './sandboxes.moves.ts';
+import { createRow, moveSandbox } from './sandboxes.moves.ts';
 import { type Node, type Nodes, noCapacity, toApiFailure } from './nodes/nodes.ts';
 import { countLive, lockAccount, memoryOfRunning, placeSandbox, type SandboxRow } from './sandboxes.sql.ts';
 
@@ -118,7 +118,7 @@ export async function createSandbox(caller: Maker, nodes: Nodes, wanted: WantedS
     const node = nodes.place('v2', template);
     try {
       if (!node) throw noCapacity(fallback && !nodes.place('v1', template) ? whyNeither(nodes) : nodes.whyNot('v2'));
-      return await createOn(caller, node, { ...wanted, backend: 'v2' });
+      return await createOn(caller, { nodes, node }, { ...wanted, backend: 'v2' });
     } catch (error) {
       // An image that is not built yet would make v1 wait once more: v1 must have it. If v2 cannot run at all and v1 can, v1 is
       // tried anyway: its error then names the thing to fix.
@@ -131,7 +131,7 @@ export async function createSandbox(caller: Maker, nodes: Nodes, wanted: WantedS
   }
   const node = nodes.place('v1', template);
   if (!node) throw noCapacity(nodes.whyNot('v1'));
-  return createOn(caller, node, { ...wanted, backend: 'v1' });
+  return createOn(caller, { nodes, node }, { ...wanted, backend: 'v1' });
 }
 
 /** What keeps both backends away: an ordinary user can have v1 alone, and must hear what that needs. */
@@ -146,7 +146,7 @@ export const isReady = (template: Template) => (image: ImageStatus) =>
 
 async function createOn(
   { kernel, actor, by, signal }: Maker,
-  node: Node,
+  { nodes, node }: { nodes: Nodes; node: Node },
   wanted: WantedSandbox & { backend: Backend },
 ): Promise<SandboxRow> {
   const { sql, clock } = kernel;
@@ -183,7 +183,7 @@ async function createOn(
     if (signal?.aborted) throw noCapacity('whoever asked for the sandbox went away before it ran; it was given up');
     return await begin(kernel, by, id, 'made', { restored: made.restored, imageDigest: made.image_digest });
   } catch (error) {
-    await forgetCreation(sql, id);
+    await nodes.unknown.giveUp(id);
     await moveSandbox(kernel, id, 'discard', { by });
     node.client.destroy(id).catch(() => {});
     throw await withImage(node, template, toApiFailure(error));

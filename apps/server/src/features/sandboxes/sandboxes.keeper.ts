@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type NodeClient, NodeFailure, type SandboxState } from '@svc/sandboxd-api';
 import { bySystem } from '../../kernel/records/audit.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
@@ -8,7 +9,6 @@ import { endSpansOf } from '../metering/index.ts';
 import { finishIn, forgetCreation, moveSandbox } from './sandboxes.moves.ts';
 import { aheadText, takeTurn } from './nodes/fence.ts';
 import { type Node, type Nodes, openNode, ownerOf } from './nodes/nodes.ts';
-import { Unknown } from './nodes/unknown.ts';
 import {
   abandonedCreations,
   dueSandboxes,
@@ -43,7 +43,6 @@ export class Keeper {
    * holds back no other. As many as run, which the places of the nodes limit.
    */
   readonly #ending = new Map<string, Promise<void>>();
-  readonly #unknown: Unknown;
   #isStopping = false;
   #looking: Loop | undefined;
   #reconciling: Loop | undefined;
@@ -51,7 +50,6 @@ export class Keeper {
   constructor(kernel: Kernel, nodes: Nodes) {
     this.#kernel = kernel;
     this.#nodes = nodes;
-    this.#unknown = new Unknown(kernel);
   }
 
   /**
@@ -185,10 +183,10 @@ export class Keeper {
         if (row.state === 'running') {
           const given = { by: bySystem, seen: row.state, at: seenAt, reason: 'node_lost' as const };
           await moveSandbox(this.#kernel, row.id, 'stop', given);
-        } else if (row.state === 'creating') await forgetCreation(sql, row.id);
+        } else if (row.state === 'creating') await this.#nodes.unknown.giveUp(row.id);
       }
     }
-    for (const { id } of await abandonedCreations(sql, clock, moveLostMs)) await forgetCreation(sql, id);
+    for (const { id } of await abandonedCreations(sql, clock, moveLostMs)) await this.#nodes.unknown.giveUp(id);
     // One that is late is asked again in a moment; what fails at one holds back no other.
     const follow = (node: Node): Promise<void> =>
       this.#reconcileNode(node).catch((err: unknown) => log.warn({ err, node: node.id }, 'a node is looked at later'));
@@ -205,13 +203,13 @@ export class Keeper {
     const unseen = this.#nodes.unseenSince(node.id);
     for (const row of rows) {
       await this.#follow(row, held.get(row.id), unseen);
-      await this.#unknown.isKnown(node, held.get(row.id));
+      await this.#nodes.unknown.isKnown(node, held.get(row.id));
     }
     this.#nodes.forgetUnseen(node.id, unseen);
     const others = [...held.keys()].filter((id) => !rows.some((row) => row.id === id));
     for (const { id, isKnown } of await notLive(sql, others)) {
       const state = held.get(id);
-      if (isKnown || (state && (await this.#unknown.isOver(node, state)))) await this.#destroy(node.id, id);
+      if (isKnown || (state && (await this.#nodes.unknown.isOver(node, state)))) await this.#destroy(node.id, id);
     }
   }
 
@@ -221,7 +219,6 @@ export class Keeper {
     held: SandboxState | undefined,
     unseen: string | undefined,
   ): Promise<void> {
-    const { sql } = this.#kernel;
     const { state } = row;
     const goal = { pausing: 'paused', resuming: 'running', creating: undefined }[state as string];
     const isMoving = state === 'creating' || goal !== undefined;
@@ -230,7 +227,7 @@ export class Keeper {
     if (row.idle_ms < (isMoving && !isDone ? moveLostMs : lookEveryMs * 2)) return;
     if (state === 'creating') {
       // Nobody knows of it: its creation was never answered.
-      await forgetCreation(sql, row.id);
+      await this.#nodes.unknown.giveUp(row.id);
       await this.#destroy(row.node_id, row.id);
     } else if (!held || held.status === 'stopped') {
       const name = held?.reason === 'expired' ? 'expireOnNode' : 'stop';
@@ -261,13 +258,13 @@ const endedAtOnce = 4;
  * node did not answer: it drops them a day after a gateway has asked it what it holds.
  */
 export async function endOfAccount(parts: Deleting, accountId: string): Promise<{ ended: number; left: number }> {
-  const owner = await ownerOf(parts.sql);
+  const [owner, holder] = [await ownerOf(parts.sql), randomUUID()];
   const clients = new Map<string, NodeClient>();
   const fenced = new Map<string, Promise<boolean>>();
   const clientOf = async (id: string, address: string): Promise<NodeClient> => {
     const client = clients.get(address) ?? openNode(address);
     clients.set(address, client);
-    const isOurs = fenced.get(address) ?? takeTurn(parts.sql, { id, client, owner });
+    const isOurs = fenced.get(address) ?? takeTurn(parts.sql, { id, client, owner, holder });
     fenced.set(address, isOurs);
     if (!(await isOurs)) throw new Error(aheadText);
     return client;

@@ -10,6 +10,11 @@ export async function raiseTurn(db: Db, id: string): Promise<number | undefined>
   return row?.turn;
 }
 
+/** A node took a later turn than the one that this platform told it. */
+export async function reachTurn(db: Db, id: string, heard: number): Promise<void> {
+  await db`update sandboxes.nodes set turn = greatest(turn, ${heard}) where id = ${id}`;
+}
+
 /**
  * Keeps that a node refused `turn`, since it had heard another one. False when another gateway of this platform gave that one
  * meanwhile; `turn` itself was given once, so that who else said it has a database of its own.

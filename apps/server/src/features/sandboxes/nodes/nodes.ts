@@ -17,6 +17,7 @@ import type { Kernel } from '../../../kernel/kernel.ts';
 import { sandboxdPlaces } from '../../../sandboxd.ts';
 import { listNodes, noteMissing, saveNode } from '../sandboxes.sql.ts';
 import { aheadFix, aheadText, takeTurn } from './fence.ts';
+import { Unknown } from './unknown.ts';
 
 const schemePrefix = 'unix:';
 /** The node beside a gateway starts with it, and answers a second or two later. */
@@ -85,6 +86,7 @@ class Commands {
 /** The nodes that this gateway reaches: the one beside it, and those in the database. */
 export class Nodes {
   readonly commands: Commands;
+  readonly unknown: Unknown;
   readonly #kernel: Kernel;
   readonly #clients = new Map<string, NodeClient>();
   readonly #known = new Map<string, Node>();
@@ -103,6 +105,7 @@ export class Nodes {
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
     this.commands = new Commands(kernel);
+    this.unknown = new Unknown(kernel);
   }
 
   /** Names this installation to the nodes, which may hold sandboxes of others too. */
@@ -251,8 +254,8 @@ export class Nodes {
 
   /** Has the node hear this platform's next turn; throws where another one is ahead. */
   async #take(node: Node): Promise<void> {
-    const { sql, log } = this.#kernel;
-    if (await takeTurn(sql, node)) return void this.#ahead.delete(node.id);
+    const { sql, log, gateways } = this.#kernel;
+    if (await takeTurn(sql, { ...node, holder: gateways.id })) return void this.#ahead.delete(node.id);
     if (!this.#ahead.has(node.id)) log.error({ node: node.id }, `${aheadText}; ${aheadFix}`);
     this.#ahead.add(node.id);
     throw new OtherAhead();
