@@ -48,7 +48,7 @@ export async function confirmHome(db: Db, dataDir: string): Promise<void> {
 
 /** Whether the cluster of `here` is in the data dir `home` too, by the number that each has from its first hour on. */
 function isThere(home: string, here: string): boolean {
-  const [one, other] = [home, here].map((dir) => statSync(dir, { throwIfNoEntry: false }));
+  const [one, other] = [home, here].map(identityOf);
   // Gone, or one folder by two names.
   if (!one || (one.dev === other?.dev && one.ino === other.ino)) return false;
   const [first, own] = [systemOf(home), systemOf(here)];
@@ -57,6 +57,15 @@ function isThere(home: string, here: string): boolean {
 }
 
 const unread = 'unread';
+
+/** Undefined for a folder that is gone, or that this user cannot look at: a data dir that was moved out of a home is none. */
+function identityOf(dir: string): { dev: number; ino: number } | undefined {
+  try {
+    return statSync(dir);
+  } catch {
+    return undefined;
+  }
+}
 
 /** The system identifier of the cluster in a data dir; undefined where there is none. */
 function systemOf(dataDir: string): string | undefined {
@@ -71,7 +80,8 @@ function systemOf(dataDir: string): string | undefined {
       closeSync(file);
     }
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : unread;
+    const isGone = ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+    return isGone ? undefined : unread;
   }
 }
 

@@ -140,7 +140,7 @@ async function openPlatform(
     log.error(`${copyText(original)}; ${copyFix}`);
     process.stdout.write(`${copyText(original)};\n${copyFix}\n`);
   }
-  return { kernel, close, role: { ...role, ...(original !== undefined && { works: false }) } };
+  return { kernel, close, role: { ...role, ...(original !== undefined && { works: false, isCopy: true }) } };
 }
 
 /**

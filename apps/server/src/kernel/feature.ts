@@ -64,6 +64,8 @@ export interface Role {
   readonly works: boolean;
   /** Answers the routes that are `at: 'relay'`. A process that only relays has no other and does nothing that is due. */
   readonly relays: boolean;
+  /** Sends nothing by itself, not even in place of a worker that is gone: a copy of a platform that is still there. */
+  readonly isCopy?: boolean;
 }
 
 /** The role of a process that runs the whole platform. */

@@ -65,10 +65,10 @@ export function notificationsFeature(kernel: Kernel): Feature {
     overview: notificationsOverview,
     takesBack: notificationsTakeBack,
     topic: contract.notifications.list,
-    async start(_kernel, { works, serves }) {
+    async start(_kernel, { works, serves, isCopy }) {
       if (works) outbox.start();
       // Else nobody would be told that there is no worker.
-      else if (serves) outbox.start(() => kernel.gateways.isIdle() === true);
+      else if (serves && isCopy !== true) outbox.start(() => kernel.gateways.isIdle() === true);
       kernel.gateways.onLost(() => outbox.wake());
       await kernel.bus.subscribe(dueTopic, () => outbox.wake());
       // Nobody is told by the row of an ended login; it goes now, since that of the login may soon be deleted.

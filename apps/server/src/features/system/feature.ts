@@ -6,7 +6,7 @@ import { startOutageWatch } from './system.outage.ts';
 export const systemFeature = (parts: SystemParts): Feature => ({
   name: 'system',
   operations: { get: get(parts) },
-  start(kernel, { serves }) {
+  start(kernel, { serves, isCopy }) {
     const { gateways, metrics } = kernel;
     metrics.gauge('svc_workers', 'Processes whose tickers turned within 40 s', () => gateways.workers());
     metrics.gauge(
@@ -14,7 +14,7 @@ export const systemFeature = (parts: SystemParts): Feature => ({
       'For how long no process of the platform has done what is due by the clock',
       () => (gateways.idleMs() ?? Number.NaN) / 1_000,
     );
-    const watch = serves ? startOutageWatch(kernel) : undefined;
+    const watch = serves && isCopy !== true ? startOutageWatch(kernel) : undefined;
     return Promise.resolve({ drain: async () => watch?.stop() });
   },
 });
