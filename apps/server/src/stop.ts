@@ -1,10 +1,12 @@
-import { readlinkSync, statSync } from 'node:fs';
+import { readFileSync, readlinkSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive, isRunning } from '@svc/process-lock';
 import type { Config } from './config.ts';
 import { CommandError } from './kernel/base/command-error.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { findRunning } from './postgres/embedded.ts';
+import { platformUser } from './root/user.ts';
 import { findRunningProcesses } from './running.ts';
 
 /** A drain takes 10 s at most; on a busy machine a little more. */
@@ -20,18 +22,29 @@ interface Stopped {
 
 /**
  * As root the record of a process is another user's word: throws `CommandError` for a pid that is neither that user's own nor a
- * process of this release's Node.js.
+ * process of svc that stayed root.
  */
 function requireOurs(dataDir: string, pid: number): void {
   if (process.getuid?.() !== 0 || process.platform !== 'linux') return;
   try {
-    if (statSync(`/proc/${pid}`).uid === statSync(dataDir).uid) return;
-    if (readlinkSync(`/proc/${pid}/exe`) === process.execPath) return;
+    const { uid } = statSync(`/proc/${pid}`);
+    const users = [statSync(dataDir).uid, platformUser()?.uid];
+    if (uid === 0 ? isSvc(pid) : users.includes(uid)) return;
   } catch {
-    // It ended meanwhile, or is a process of the system without a program: not to be told to end either.
+    // It ended meanwhile.
     if (!isAlive(pid)) return;
   }
   throw new CommandError(`pid ${pid}, which ${dataDir} names, is no process of the platform: nothing was done to it`);
+}
+
+/** Whether a process of root is Node.js with a program of svc: what it was started with nobody but root chose. */
+function isSvc(pid: number): boolean {
+  const program = basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ''));
+  const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  return (
+    program.startsWith('node') &&
+    line.some((part) => /\/(?:apps\/(?:server|sandboxd)|packages\/programs|\.cache\/bundles)\//.test(part))
+  );
 }
 
 /**
