@@ -46,12 +46,14 @@ export function afterSilence(monitor: MonitorRow, state: MonitorState, step: Mon
   return [{ monitor, outage: state.outage, transition, isMuted: false, again }];
 }
 
-/** Monitors whose silence is over: its time has come, or they came up again after an outage. */
-export const silenceEnds = (happened: readonly Happened[], rows: readonly MonitorRow[]): string[] => {
+/** Monitors whose silence is over as they came up again after an outage, or, where `byTime`, as its time has come. */
+export const silenceEnds = (happened: readonly Happened[], rows: readonly MonitorRow[], byTime: boolean): string[] => {
   const up = new Set(
     happened.flatMap(({ monitor: { id }, transition: { event } }) => (event === 'heartbeat.up' ? [id] : [])),
   );
-  return rows.flatMap((row) => (row.muted_until !== null && (up.has(row.id) || !isMuted(row)) ? [row.id] : []));
+  return rows.flatMap((row) =>
+    row.muted_until !== null && (up.has(row.id) || (byTime && !isMuted(row))) ? [row.id] : [],
+  );
 };
 
 /** Tells the accounts and the hooks. The outage's number keeps an alert from being sent twice. */

@@ -118,7 +118,8 @@ export class PingBatches {
       results.flatMap(({ change }) => change ?? []),
     );
     const happened = results.flatMap((result) => result.happened);
-    const heard = silenceEnds(happened, [...byMonitor.keys()]);
+    // The end of one by time is the ticker's: it tells what is still down.
+    const heard = silenceEnds(happened, [...byMonitor.keys()], false);
     if (heard.length > 0) await endSilence(tx, heard);
     await announce(this.#kernel, tx, this.#hooks, happened);
     return new Set([...byMonitor.values()].flat());

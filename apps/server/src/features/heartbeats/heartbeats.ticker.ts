@@ -88,7 +88,7 @@ export class DeadlineTicker {
       ...happenedIn(row, before, step),
       ...afterSilence(row, before, step),
     ]);
-    const heard = silenceEnds(happened, due);
+    const heard = silenceEnds(happened, due, true);
     if (heard.length > 0) await endSilence(tx, heard);
     await announce(this.#kernel, tx, this.#hooks, happened);
     return due.length;
