@@ -34,10 +34,23 @@ type Parts = Pick<Kernel, 'sql' | 'bus' | 'blobs' | 'dataDir'>;
 const leastFreeBytes = 1024 ** 3;
 
 /** The checks that a running platform makes of itself, for its operators. */
-export const checkPlatform = async (kernel: Parts & Pick<Kernel, 'config' | 'log'>): Promise<Check[]> => [
-  ...(await withDatabase(kernel.config, kernel)),
-  ...(await withoutDatabase(kernel.config, kernel)),
-];
+export async function checkPlatform(kernel: Parts & Pick<Kernel, 'config' | 'log'>): Promise<Check[]> {
+  return [...(await withDatabase(kernel.config, kernel)), ...(await besideDatabase(kernel))];
+}
+
+/** A page that is open asks every 15 s: what starts programs and asks other machines is looked at less often. */
+const againMs = 30_000;
+const lookedAt = new WeakMap<object, { at: number; checks: Promise<Check[]> }>();
+
+function besideDatabase(kernel: Parts & Pick<Kernel, 'config' | 'log'>): Promise<Check[]> {
+  const now = performance.now();
+  const last = lookedAt.get(kernel);
+  if (last && now - last.at < againMs) return last.checks;
+  const checks = withoutDatabase(kernel.config, kernel);
+  checks.catch(() => lookedAt.delete(kernel));
+  lookedAt.set(kernel, { at: now, checks });
+  return checks;
+}
 
 /** Looks at what a platform has beside its database. */
 export async function withoutDatabase(
@@ -49,10 +62,35 @@ export async function withoutDatabase(
     ...users(running),
     providers({ config, dataDir }),
     await hub(dataDir),
-    await recordings(config, { dataDir, log }),
+    ...(onlyRelays(running) ? [] : [await recordings(config, { dataDir, log })]),
     ...(await relays(config, running)),
-    ...(await sandboxes(config, running)),
+    ...(hasNode(config, running) ? await sandboxes(config, running) : []),
   ];
+}
+
+const onlyRelays = (running: readonly RunningProcess[]): boolean =>
+  running.length > 0 && running.every(({ part }) => part === 'relay');
+
+/** Of several parts the node is beside one of them, or where a setting says; without one nothing is missed here. */
+const hasNode = ({ sandboxdSocket }: Config, running: readonly RunningProcess[]): boolean =>
+  sandboxdSocket !== undefined ||
+  running.length === 0 ||
+  running.some(({ part, sandboxd_socket: socket }) => part === 'all' || part === 'sandboxd' || socket !== undefined);
+
+/** A disk or a bucket that hangs must not hold the other checks. */
+const answerMs = 10_000;
+
+async function inTime(name: string, check: Promise<Check>): Promise<Check> {
+  const { promise, resolve } = Promise.withResolvers<Check>();
+  const late = setTimeout(
+    () => resolve({ name, ok: false, found: 'does not answer in 10 s', fix: 'look at the disk or the bucket' }),
+    answerMs,
+  );
+  try {
+    return await Promise.race([check, promise]);
+  } finally {
+    clearTimeout(late);
+  }
 }
 
 /** Looks at the database, what hangs on it, and how people sign in. */
@@ -79,7 +117,7 @@ export async function withDatabase(config: Config, { sql, bus, blobs, dataDir }:
     ...(await copies(sql)),
     ...(await restore(sql)),
     ...(await sites(config)),
-    await backups(config, await installationOf(sql)),
+    await inTime('backups', backups(config, await installationOf(sql))),
     ...(await signIn(config, sql)),
   ];
 }

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { type ImageStatus, NodeClient, type NodeStatus, type Template } from '@svc/sandboxd-api';
 import type { Config } from './config.ts';
 import type { Check } from './doctor.check.ts';
@@ -9,9 +10,10 @@ import { sandboxdPlaces } from './sandboxd.ts';
 export async function sandboxes(config: Config, running: readonly RunningProcess[]): Promise<Check[]> {
   const named = running.find(({ sandboxd_socket }) => sandboxd_socket !== undefined)?.sandboxd_socket;
   const sandboxdSocket = config.sandboxdSocket ?? named;
-  const node = new NodeClient(sandboxdPlaces({ ...config, sandboxdSocket }, findDataDir(config)).socket);
-  // A node that others run is mended where it runs.
-  const isOwn = sandboxdSocket === undefined && process.getuid?.() !== 0;
+  const { dir, socket } = sandboxdPlaces({ ...config, sandboxdSocket }, findDataDir(config));
+  const node = new NodeClient(socket);
+  // A node that others run is mended where it runs; one of root's is root's, whoever asks.
+  const isOwn = sandboxdSocket === undefined && statSync(dir, { throwIfNoEntry: false })?.uid !== 0;
   try {
     const status = await node.node();
     return isOwn ? checksOfUser(status, config.sandboxes) : checksOf(status);
