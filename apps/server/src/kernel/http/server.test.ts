@@ -131,12 +131,6 @@ describe('errors over HTTP', () => {
     }
   });
 
-  test('431: cookies over the limit are removed, so that a browser that was given them gets in again', async () => {
-    const answer = await raw(gateway.url, `GET /hub/ HTTP/1.1\r\nhost: x\r\ncookie: a=${'x'.repeat(20_000)}\r\n\r\n`);
-    isRefusal(answer, 431, 'bad_request');
-    assert.equal(answer.headers.get('clear-site-data'), '"cookies"');
-  });
-
   test('400: an upload that its client breaks off, and nothing is created', async () => {
     const before = (await ask('/v1/keys')).body.keys.length;
     const head = `POST /v1/keys HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\ncontent-type: application/json\r\n`;

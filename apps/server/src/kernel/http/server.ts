@@ -244,7 +244,7 @@ function refuseExpectation(_request: IncomingMessage, response: ServerResponse):
 }
 
 /** Answers requests that Node's parser refuses: they reach no route, so the envelope is written by hand. */
-function clientErrorHandler(error: NodeJS.ErrnoException & { rawPacket?: unknown }, socket: Socket): void {
+function clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -261,13 +261,10 @@ function clientErrorHandler(error: NodeJS.ErrnoException & { rawPacket?: unknown
       : isLate
         ? 'the request took too long to come'
         : 'the request is not valid HTTP';
-  // Cookies that a page of another name of this site set: a browser that keeps them never gets in again.
-  const hasCookies = error.code === 'HPE_HEADER_OVERFLOW' && /\ncookie:/i.test(String(error.rawPacket));
-  const status = isLate ? 408 : hasCookies ? 431 : 400;
-  const clear = hasCookies ? 'clear-site-data: "cookies"\r\n' : '';
+  const status = isLate ? 408 : 400;
   const body = JSON.stringify(badRequest(message).envelope());
   socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\n${clear}content-type: application/json; charset=utf-8\r\n` +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `x-svc-trace-id: ${randomUUID()}\r\n${versionHeader}: ${version}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
