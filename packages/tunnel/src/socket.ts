@@ -44,14 +44,15 @@ const inTurns = (): Transform =>
   });
 
 /** Whatever ends one ends the other; what comes from `other` goes through `pieces`. */
-function tie(one: Duplex, other: Duplex, pieces: Transform): void {
-  for (const [from, to] of [
-    [one, other],
-    [other, one],
-  ] as const) {
-    from.on('error', () => {});
-    from.once('close', () => to.destroy());
-  }
+function tie(one: Socket, other: Duplex, pieces: Transform): void {
+  one.on('error', () => {}).once('close', () => other.destroy());
+  other.on('error', () => {});
+  other.once('close', () => {
+    // What it said before its end is passed on first.
+    if (!other.readableEnded) one.destroy();
+    else if (pieces.readableEnded) one.destroySoon();
+    else pieces.once('end', () => one.destroySoon());
+  });
   one.pipe(other);
   other.pipe(pieces).pipe(one);
   if (other.destroyed) one.destroy();
