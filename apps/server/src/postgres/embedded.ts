@@ -2,12 +2,15 @@ import { execFile } from 'node:child_process';
 import {
   accessSync,
   chmodSync,
-  copyFileSync,
+  closeSync,
+  constants,
   existsSync,
+  fstatSync,
   lchownSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   readlinkSync,
   renameSync,
@@ -140,8 +143,20 @@ export async function configureCluster(dataDir: string, cluster: string): Promis
   const fresh = `${cluster}.conf`;
   await createCluster(await binariesFor(dataDir, cluster, user), fresh, user);
   for (const name of ['postgresql.conf', 'pg_hba.conf', 'pg_ident.conf', 'postgresql.auto.conf'])
-    copyFileSync(join(fresh, name), join(cluster, name));
+    writeFileSync(join(cluster, name), readOwn(join(fresh, name)), { flag: 'wx', mode: 0o600 });
   rmSync(fresh, { recursive: true, force: true });
+}
+
+/** A file of another user's folder, read by root: never what a link of that user's leads to. */
+function readOwn(path: string): Buffer {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const { nlink, uid } = fstatSync(file);
+    if (nlink !== 1 || uid !== statSync(dirname(path)).uid) throw new Error(`${path} was put there by somebody else`);
+    return readFileSync(file);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** See `makeClusterPlace`. */
