@@ -10,7 +10,7 @@ import { show } from './shown/show.ts';
 export const remove = (nodes: Nodes) =>
   operation(contract.sandboxes.remove, (context, { params }) => destroy(context, nodes, params.id));
 
-/** Destroys a sandbox. The row first: a node that is away drops what no row stands for when it is back. */
+/** Destroys a sandbox. The row first: a node that is away drops what is over when it is back. */
 export async function destroy({ kernel, actor, by }: Mover, nodes: Nodes, id: string) {
   const { sql, log } = kernel;
   const found = await findSandbox(sql, actor.accountId, id);
