@@ -66,7 +66,7 @@ export const pagesRo: typeof pagesEn = {
       approve: 'Aprobat',
       skip: 'Sărit',
       cancel: 'Anulat',
-      rerun: 'Rulează din nou',
+      rerun: 'A pornit din nou',
       pause: 'Oprit',
       resume: 'Reluat',
       read: 'Marcat ca citit',

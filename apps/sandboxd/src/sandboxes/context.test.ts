@@ -4,7 +4,7 @@ import { type Context, type Entry, occupy, usedSlots } from './context.ts';
 import type { Live } from './instances.ts';
 
 const entry = (live?: Live): Entry =>
-  ({ live, busy: undefined, ports: new Set(), queue: Promise.resolve() }) as unknown as Entry;
+  ({ record: {}, live, busy: undefined, ports: new Set(), queue: Promise.resolve() }) as unknown as Entry;
 
 test('what gave a sandbox back does not take it from the next', () => {
   const one = entry();

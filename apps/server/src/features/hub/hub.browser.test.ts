@@ -319,6 +319,7 @@ describe('the hub in a browser', { skip: noBrowser }, () => {
     await hub.t.gateway.kernel.sql`
       update scheduler.runs set state = 'failed', started_at = now(), finished_at = now(), attempt = 1, exit_code = 3,
         error = 'exit code 3' where id = ${run}`;
+    await hub.tell(opened, 'scheduler', run);
     return run;
   };
 

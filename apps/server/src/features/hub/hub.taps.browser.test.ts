@@ -85,8 +85,8 @@ describe('what a person does in three taps', { skip: noBrowser }, () => {
         await hub.t.gateway.kernel.sql`
           update scheduler.runs set state = 'failed', finished_at = now(), error = 'it broke' where id = ${run}`;
         const taps = await begin();
-        // The database told nobody of it: this does.
-        await make('/v1/heartbeats', { name: 'Nudge', period_s: 3600 });
+        // The database told nobody of it: this does, after what was told of its approval.
+        await hub.tell(opened, 'scheduler', run);
         await tab.locator('.card').getByRole('link', { name: words.now.showLog, exact: true }).waitFor();
         // It stands before the counts.
         assert.equal(await tab.locator('.page > :is(.tiles, .section)').first().getAttribute('class'), 'section');

@@ -53,6 +53,12 @@ export class HubTest implements AsyncDisposable {
     return new HubTest(t, chrome);
   }
 
+  /** Tells a person's pages that a record changed: what a test wrote to its row by itself nobody else tells. */
+  async tell({ account }: Pick<Opened, 'account'>, topic: string, id: string): Promise<void> {
+    const { feed, sql } = this.t.gateway.kernel;
+    await feed.record(sql, [{ accountId: account.id, topic, op: 'updated', id }]);
+  }
+
   /** A browser in which nobody is signed in, and nothing moves: a press waits until what moves stands still. */
   stranger = (locale: Locale = 'en', size: Size = 'phone', more: object = {}): Promise<BrowserContext> =>
     this.#chrome.newContext({
