@@ -4,7 +4,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { rowsInOthers, takeBudget } from '../../kernel/share/budgets.ts';
 import type { EnvironmentRow, EventRow } from './environments.rows.ts';
 import { lockEnvironment } from './environments.sql.ts';
-import { dropUntold, dueUntold, postponeUntold, putUntold } from './environments.untold.sql.ts';
+import { dropUntold, dueUntold, putUntold } from './environments.untold.sql.ts';
 import { toEnvironment } from './environments.view.ts';
 import { memberIds } from './people/members.sql.ts';
 import { writeProvisioned } from './people/users.sql.ts';
@@ -56,8 +56,9 @@ export async function tellUntold(kernel: Teller & Pick<Kernel, 'background'>): P
       // First: whoever changes it has it, and may write here next.
       const row = await lockEnvironment(tx, id, { isPatient: false });
       if (!row) return;
-      if (row.state === 'destroyed') return dropUntold(tx, id);
-      await postponeUntold(tx, clock, id);
+      // It is put there again where it is still unpaid; nobody may be left to hear of it.
+      await dropUntold(tx, id);
+      if (row.state === 'destroyed') return;
       await tellMembers(kernel, tx, row, { kind: 'updated', payload: {} }, by);
     });
   }

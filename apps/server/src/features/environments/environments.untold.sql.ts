@@ -16,13 +16,6 @@ export async function dropUntold(db: Db, environmentId: string): Promise<void> {
   await db`delete from environments.untold where environment_id = ${environmentId}`;
 }
 
-/** Tries again later. */
-export async function postponeUntold(db: Db, time: Time, environmentId: string): Promise<void> {
-  await db`
-    update environments.untold set due_at = ${nowOf(db, time)} + make_interval(secs => ${laterSeconds})
-    where environment_id = ${environmentId}`;
-}
-
 /** What is due, the oldest first. */
 export async function dueUntold(db: Db, time: Time): Promise<{ environment_id: string; account_id: string }[]> {
   return db<{ environment_id: string; account_id: string }[]>`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { testClock } from '../../kernel/base/clock.ts';
-import { changesOf, createAccount, http, openTest, type TestAccount } from '../../testing.ts';
+import { changesOf, createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
 import { environmentOf, invite, join } from './environments.testing.ts';
 
@@ -67,6 +67,17 @@ describe('what members of an environment cause in each other', () => {
     assert.deepEqual(await s.heard(other, 1), ['deleted -']);
     clock.advance(30_000);
     assert.deepEqual(await s.heard(other, 1), ['deleted -']);
+  });
+
+  test('what waits for nobody any more is forgotten', async () => {
+    const s = await spent(-1_000);
+    await s.rename('unheard');
+    await ask(s.owner, 'DELETE', `${s.path}/members/${s.first.id}`);
+    const waits = async () =>
+      (await gateway.kernel.sql`select from environments.untold where environment_id = ${s.id}`).length > 0;
+    assert.equal(await waits(), true);
+    clock.advance(30_000);
+    await until(async () => !(await waits()));
   });
 
   test('however many invite somebody, twenty a day are told of, and all are on the page', async () => {
