@@ -72,9 +72,9 @@ away what reaches anything, or what lasts, with a proof of the last ten minutes 
 others, a token of enrolment, a key of SSH, the approval of a command. API keys are proof by themselves. On the consent page
 what reaches \`terminal\`, \`people\`, \`keys\` or \`operator\` is not ticked beforehand, but for \`svc\` itself.
 
-\`environments\` of a key that a person or a command made includes \`environments:terminal\`. For an app, and for the keys that it
-was given or made, nothing includes it: without it an app opens no terminal and no port of a machine, sets no key of SSH, makes no
-token of enrolment, and gives nobody the role of a developer or above.
+\`environments\` of a key that a person or a command made includes \`environments:terminal\`, as it does for \`svc login\`. For
+another app, and for the keys that it was given or made, nothing includes it: without it an app opens no terminal and no port of a
+machine, sets no key of SSH, makes no token of enrolment, and gives nobody the role of a developer or above.
 
 | scope | reaches | apps that may have it |
 |---|---|---|

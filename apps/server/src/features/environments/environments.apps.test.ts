@@ -65,6 +65,14 @@ describe('an app in environments', () => {
     assert.deepEqual(await all(await make(own, ['environments', 'environments:terminal'])), expected);
   });
 
+  test('lets the command line of an earlier release, and what its keys make, have terminals by "environments"', async () => {
+    const account = await createAccount(gateway);
+    const { key } = await letIn(gateway, account, ['environments', 'keys'], 'first-party');
+    const { body } = await http(gateway.url, '/v1/keys', { key, body: { scopes: ['environments'] } });
+    for (const one of [key, body.key as string])
+      assert.deepEqual(await tries(one, await environmentOf(gateway, account)), [400, 201, 200, 200, 200]);
+  });
+
   test('had "environments" before there were others: the command line keeps its terminals, and no other app does', async () => {
     const account = await createAccount(gateway);
     const own = await letIn(gateway, account, ['environments'], 'first-party');

@@ -90,6 +90,11 @@ export function createKeyLookup(kernel: Kernel): KeyLookup {
   };
 }
 
+/** The command line had terminals by "environments" before there was a scope of them, and has: its person is there. */
+function scopesOf({ scopes, is_own_app: isOwn }: KeyGrant): readonly string[] {
+  return isOwn && scopes.includes('environments') ? [...new Set([...scopes, 'environments:terminal'])] : scopes;
+}
+
 function toActor(grant: KeyGrant): Actor {
   return {
     accountId: grant.account_id,
@@ -97,9 +102,10 @@ function toActor(grant: KeyGrant): Actor {
     kind: grant.kind === 'connection' ? 'token' : 'key',
     keyId: grant.id,
     connectionId: grant.connection_id ?? undefined,
+    isOwnApp: grant.is_own_app,
     subscription: grant.subscription,
     suspended: grant.suspended,
-    scopes: grant.kind === 'person' ? scopesOfPerson : grant.scopes,
+    scopes: grant.kind === 'person' ? scopesOfPerson : scopesOf(grant),
     toolLevel: grant.tool_level,
     models: grant.models ?? undefined,
     spendCapMicroUsd: grant.spend_cap_micro_usd ?? undefined,

@@ -42,6 +42,8 @@ export interface KeyGrant {
   replaces: string | null;
   /** The app that it is of. */
   connection_id: string | null;
+  /** Which is this product's own command line. */
+  is_own_app: boolean;
 }
 
 const columns = (db: Db) => db`
@@ -53,7 +55,7 @@ const columns = (db: Db) => db`
 export async function findGrant(db: Db, key: Buffer | string): Promise<KeyGrant | undefined> {
   const [row] = await db<KeyGrant[]>`
     select k.id, k.account_id, k.kind, k.scopes || k.own_scopes as scopes, coalesce(k.tool_level, a.tool_level) as tool_level,
-      k.replaces, k.connection_id, k.models, a.subscription, a.suspended, a.features, k.spend_cap_micro_usd, k.expires_at,
+      k.replaces, k.connection_id, exists (select from connections.own_view o where o.id = k.connection_id) as is_own_app, k.models, a.subscription, a.suspended, a.features, k.spend_cap_micro_usd, k.expires_at,
       -- What a key with a cap made has one too.
       k.spend_cap_micro_usd is not null and keys.is_spent(k.account_id, k.id) as spent,
       1000 * extract(epoch from (k.expires_at - now()))::float8 as expires_in_ms

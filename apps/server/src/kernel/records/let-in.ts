@@ -28,15 +28,20 @@ interface Taken {
   by: Who;
 }
 
+/** The connection whose end takes back what the caller lets in; undefined: it stays. */
+export const appOf = ({ connectionId, isOwnApp = false }: Actor): string | undefined =>
+  isOwnApp ? undefined : connectionId;
+
 /** An app that is left alone for years must not hold thousands: ending it takes all of them back at once. */
 const mostOfApp = 300;
 
 /**
  * Notes what the caller lets in, in the transaction that does: of an app so that it ends with it; what the account lets in by
- * itself stays, whoever did before. Throws 429 when the app let in 300 things.
+ * itself, or by the product's own command line, stays, whoever did before. Throws 429 when the app let in 300 things.
  */
 export async function noteLetIn(db: Db, actor: Actor, { kind, subject, name, before }: LetIn): Promise<void> {
-  const { accountId, connectionId } = actor;
+  const { accountId } = actor;
+  const connectionId = appOf(actor);
   if (connectionId === undefined) {
     await db`delete from kernel.let_in where kind = ${kind} and subject = ${subject} and account_id = ${accountId}`;
     return;
