@@ -56,7 +56,6 @@ import { uploadsFeature } from './features/uploads/feature.ts';
 import { Uploads } from './features/uploads/index.ts';
 import { Forwarder } from './kernel/forwarder/forwarder.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import type { TakesBack } from './kernel/records/let-in.ts';
 import type { Feature } from './kernel/feature.ts';
 import { modelFeatures } from './app.features.models.ts';
 
@@ -117,7 +116,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; callers: Call
     eventsFeature(() => features),
     overviewFeature(() => features),
   ];
-  connections.takesBack(() => Object.assign({}, ...features.map(({ takesBack }) => takesBack ?? {})) as TakesBack);
+  connections.takesBack(() => features.flatMap(({ takesBack }) => takesBack ?? []));
   return { features, callers: { ...auth, lookup: keys.lookup } };
 }
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { http, until } from '../../testing.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { lockQuota } from '../../kernel/records/quotas.ts';
@@ -82,13 +81,23 @@ describe('an app', () => {
   test('that was disconnected keeps no key that it was given at that moment', async () => {
     const { account, connect, disconnect, statusOf } = await connected('usage');
     const { sql } = t.gateway.kernel;
-    const waiting = async () => (await sql`select 1 from pg_locks where locktype = 'advisory' and not granted`).length;
     const held = await inTransaction(sql, async (tx) => {
       await lockQuota(tx, keysQuota, account.id);
+      const [{ pid } = { pid: 0 }] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
+      // Who waits for this, or for who does.
+      const waiting = async () =>
+        (
+          await sql`
+            with recursive behind as (
+              select ${pid}::int as pid union
+              select a.pid from pg_stat_activity a join behind b on b.pid = any(pg_blocking_pids(a.pid))
+              where a.datname = current_database())
+            select from behind`
+        ).length - 1;
       const connecting = connect();
-      await until(async () => (await waiting()) > 0);
+      await until(async () => (await waiting()) === 1);
       const ended = disconnect();
-      await Promise.race([ended, setTimeout(500)]);
+      await until(async () => (await waiting()) === 2);
       return { connecting, ended };
     });
     const [{ body }] = await Promise.all([held.connecting, held.ended]);

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
 import { environmentOf } from '../environments/environments.testing.ts';
@@ -187,8 +186,15 @@ describe('what an app let in', () => {
   test('is nothing that it does while it is disconnected, whichever comes first', async () => {
     const { account, app, disconnect } = await begin();
     const { sql } = gateway.kernel;
-    const waiting = async () =>
-      (await sql`select 1 from pg_locks where locktype = 'advisory' and not granted`).length > 0;
+    // Of this database and this app alone: others wait elsewhere.
+    const waiting = async (count: number) =>
+      (
+        await sql`
+          select from pg_locks, hashtextextended(${`let in by ${app.id}`}, 0) key
+          where locktype = 'advisory' and not granted and objsubid = 1
+            and database = (select oid from pg_database where datname = current_database())
+            and (classid::bigint << 32 | objid::bigint) = key`
+      ).length === count;
     const make = () => ask(app.key, 'POST', '/v1/heartbeats/ping-key', {});
     // A request of the app is under way, and holds what its end waits for; another one comes behind that.
     let isHeld = (): void => {};
@@ -202,9 +208,9 @@ describe('what an app let in', () => {
     });
     await held;
     const ended = disconnect();
-    await until(waiting);
+    await until(() => waiting(1));
     const late = make();
-    await Promise.race([late, setTimeout(300)]);
+    await until(() => waiting(2));
     letGo();
     await Promise.all([first, ended]);
     assert.equal((await late).status, 401);

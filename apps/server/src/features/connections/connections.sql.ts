@@ -116,6 +116,12 @@ export async function endConnection(db: Db, id: string): Promise<boolean> {
   return count > 0;
 }
 
+/** Connections that ended, and are not forgotten. */
+export async function endedConnections(db: Db): Promise<Pick<ConnectionRow, 'id' | 'account_id' | 'trust'>[]> {
+  return db<Pick<ConnectionRow, 'id' | 'account_id' | 'trust'>[]>`
+    select id, account_id, trust from connections.connections where ended_at is not null order by id`;
+}
+
 /** Notes that a token of it was used; once a minute at most. */
 export async function touchConnection(db: Db, id: string): Promise<void> {
   await db`

@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { notFound } from '../../kernel/base/errors.ts';
-import { type Who, writeAct } from '../../kernel/records/audit.ts';
-import { shutOut, takeBack, type TakesBack } from '../../kernel/records/let-in.ts';
+import { bySystem, type Who, writeAct } from '../../kernel/records/audit.ts';
+import { shutOut, takeBack, type TakesBack, whichLetIn } from '../../kernel/records/let-in.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
 import { changeConnection, closeConnection, type ConnectionOfKey, openConnection, reached } from '../keys/index.ts';
 import {
   type ConnectionRow,
   connectionsQuota,
   endConnection,
+  endedConnections,
   findConnection,
   findConnectionByKey,
   findConnectionOf,
@@ -37,7 +38,7 @@ export class Connections {
   readonly #kernel: Kernel;
   #onAdded: (tx: Db, app: { accountId: string; name: string; host: string | null }) => Promise<void> = async () => {};
   #onEnd: (tx: Db, connection: ConnectionRow) => Promise<void> = async () => {};
-  #takes: () => TakesBack = () => ({});
+  #takes: () => readonly TakesBack[] = () => [];
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
@@ -53,8 +54,8 @@ export class Connections {
     this.#onEnd = end;
   }
 
-  /** How what an app let in is taken back, by its kind; asked when a connection ends. */
-  takesBack(takes: () => TakesBack): void {
+  /** How features take back what an app let in; asked when a connection ends. */
+  takesBack(takes: () => readonly TakesBack[]): void {
     this.#takes = takes;
   }
 
@@ -115,10 +116,32 @@ export class Connections {
       await shutOut(tx, { accountId, connectionId: id });
       if (!(await endConnection(tx, id))) throw notFound('connection');
       await this.#onEnd(tx, row);
-      const takenBack = await takeBack(tx, id, { by, takes: this.#takes() });
+      const takenBack = await this.#takeBack(tx, row, by);
       const ended = { accountId, connectionId: id, keyId: row.key_id, by, takenBack };
       return { keys: await closeConnection(tx, this.#kernel, ended), takenBack };
     });
+  }
+
+  /** Takes back what apps let in that a gateway of an earlier release disconnected: it knew nothing of that. */
+  async takeBackOfEnded(): Promise<void> {
+    const { background } = this.#kernel;
+    const ended = await endedConnections(background);
+    const left = await whichLetIn(
+      background,
+      ended.map(({ id }) => id),
+    );
+    for (const row of ended.filter(({ id }) => left.has(id)))
+      await inTransaction(background, async (tx) => {
+        await shutOut(tx, { accountId: row.account_id, connectionId: row.id });
+        await this.#takeBack(tx, row, bySystem);
+      });
+  }
+
+  async #takeBack(tx: Db, { id, trust }: Pick<ConnectionRow, 'id' | 'trust'>, by: Who): Promise<number> {
+    // By the product's own command line people let in themselves, though an earlier release noted it.
+    const isOwn = trust === 'first-party';
+    const count = await takeBack(tx, id, { by, takes: isOwn ? [] : this.#takes() });
+    return isOwn ? 0 : count;
   }
 }
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { rowsInOthers, takeBudget } from '../../kernel/share/budgets.ts';
 import { shared } from '../../testing.shared.ts';
-import { createAccount, http, openTest, type TestAccount } from '../../testing.ts';
+import { createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
 import { environmentOf } from '../environments/environments.testing.ts';
 import { letIn } from './connections.testing.ts';
 
@@ -53,5 +55,48 @@ describe('taking back what an app let in', () => {
     await remove(next, account);
     await disconnect();
     assert.deepEqual([await roleOf(next), await roleOf(account)], ['owner', undefined]);
+  });
+
+  test('waits for nobody who waits for it: who holds an environment goes on to what is noted, and to budgets', async () => {
+    const { account, id, path, app, add, disconnect } = await begin();
+    const looker = await createAccount(gateway);
+    const other = await environmentOf(gateway, account);
+    await add(account, looker, 'viewer');
+    await ok(account, 'POST', `/v1/environments/${other}/members`, { email: looker.email, role: 'viewer' });
+    await ok(looker, 'POST', `/v1/environments/${other}/members/me/accept`, {});
+    await ok(app, 'PUT', `${path}/ports/3000`, { visibility: 'public' });
+    await ok(app, 'PUT', `/v1/environments/${other}/ports/3000`, { visibility: 'public' });
+    const { sql, clock } = gateway.kernel;
+    const last = [id, other].toSorted().at(-1) ?? '';
+    const ended = await inTransaction(sql, async (tx) => {
+      const [{ pid } = { pid: 0 }] = await tx<{ pid: number }[]>`
+        select pg_backend_pid() as pid from environments.environments where id = ${last} for update`;
+      const disconnected = disconnect();
+      const isBlocked = async () =>
+        (await sql`select from pg_stat_activity where ${pid}::int = any(pg_blocking_pids(pid))`).length > 0;
+      await until(isBlocked);
+      await takeBudget(tx, clock, rowsInOthers, account.id);
+      await tx`delete from kernel.let_in where connection_id = ${app.id} and subject = ${`${last}/3000`}`;
+      return { disconnected };
+    });
+    // What somebody made their own meanwhile stays.
+    assert.equal(await ended.disconnected, 1);
+    const ports = async (of: string) => (await ok(account, 'GET', `/v1/environments/${of}`)).ports.length as number;
+    assert.deepEqual([await ports(last), await ports(last === id ? other : id)], [1, 0]);
+  });
+
+  test('is made up for in the night where a gateway of an earlier release ended the connection', async () => {
+    const { account, app, add, roleOf } = await begin();
+    const guest = await createAccount(gateway);
+    await add(app, guest, 'developer');
+    const { sql } = gateway.kernel;
+    await sql`update connections.connections set ended_at = now() where id = ${app.id}`;
+    await job('connections.forget');
+    assert.deepEqual([await roleOf(guest), await roleOf(account)], [undefined, 'owner']);
+    const left = await sql`select kind from kernel.let_in where connection_id = ${app.id}`;
+    assert.deepEqual(
+      left.map(({ kind }) => kind as string),
+      ['ended'],
+    );
   });
 });

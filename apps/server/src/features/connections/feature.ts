@@ -8,14 +8,17 @@ import { get } from './get.ts';
 import { connectionsManifest } from './index.ts';
 import { list } from './list.ts';
 
-async function forget({ background }: Kernel): Promise<void> {
-  await forgetConnections(background);
-  await forgetShutOut(background);
-}
+const forget =
+  (connections: Connections) =>
+  async ({ background }: Kernel): Promise<void> => {
+    await connections.takeBackOfEnded();
+    await forgetConnections(background);
+    await forgetShutOut(background);
+  };
 
 /** Apps that people let in. */
 export const connectionsFeature = (connections: Connections): Feature => ({
   ...connectionsManifest,
   operations: { list, get, disconnect: disconnect(connections) },
-  jobs: [{ name: 'connections.forget', cron: '41 3 * * *', run: forget }],
+  jobs: [{ name: 'connections.forget', cron: '41 3 * * *', run: forget(connections) }],
 });

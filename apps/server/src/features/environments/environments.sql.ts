@@ -89,6 +89,11 @@ export async function lockEnvironment(
   return row;
 }
 
+/** Locks environments until the transaction ends, in one order. */
+export async function lockEnvironments(db: Db, ids: readonly string[]): Promise<void> {
+  await db`select from environments.environments where id = any(${[...ids]}::uuid[]) order by id for update`;
+}
+
 /** Says when an environment was active, unless it was later already; never in the future. `at`: RFC 3339. */
 export async function noteActivity(db: Db, time: Time, id: string, at: string): Promise<void> {
   await db`

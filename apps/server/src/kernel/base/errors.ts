@@ -121,6 +121,8 @@ function byCode(code: string): ApiError | undefined {
     case 'ENOENT':
     // Another process has what this one began.
     case '40001':
+    // Two waited for each other: this one is undone.
+    case '40P01':
     case '57014':
     case '57P01':
     case '57P02':

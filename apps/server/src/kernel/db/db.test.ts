@@ -65,6 +65,10 @@ describe('database', () => {
     assert.deepEqual([...(await sql`select step from broken`)], []);
   });
 
+  test('of two transactions that wait for each other the one that is undone can be sent again', () => {
+    assert.equal(toApiError({ code: '40P01' }).code, 'unavailable');
+  });
+
   test('what waits for a commit runs after it, never after a rollback, and at once outside a transaction', async () => {
     const sql = openDatabase(plain.target, 2);
     const ran: string[] = [];

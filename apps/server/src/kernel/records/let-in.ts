@@ -15,11 +15,17 @@ interface LetIn {
   before?: string | undefined;
 }
 
-/** What a feature takes back, of an app that is disconnected: by its kind, in the transaction that ends the connection. */
-export type TakesBack = Partial<Record<LetInKind, (tx: Db, taken: Taken) => Promise<void>>>;
+/**
+ * What a feature takes back, of an app that is disconnected: by its kind, in the transaction that ends the connection. It throws
+ * for nothing that others chose: they would stay by it. `lock` locks before any of it what others hold while they change that.
+ */
+export type TakesBack = Partial<Record<LetInKind, (tx: Db, taken: Taken) => Promise<void>>> & {
+  lock?: (tx: Db, all: readonly Taken[]) => Promise<void>;
+};
 
 /** One of these. */
 interface Taken {
+  kind: LetInKind;
   /** The ids of its subject. */
   ids: readonly string[];
   before: string | undefined;
@@ -123,21 +129,45 @@ export async function shutOut(db: Db, { accountId, connectionId }: { accountId: 
     values (${connectionId}, 'ended', '', ${accountId}, '') on conflict do nothing`;
 }
 
-/** Takes back what an app let in that is shut out; answers how much that was. */
+/** What an app let in, in the order in which it is taken back. */
+async function takenOf(db: Db, connectionId: string, by: Who): Promise<Taken[]> {
+  // What the account itself lost is first: it may own again what else nobody would own.
+  const rows = await db<{ kind: LetInKind; subject: string; before: string | null; account_id: string }[]>`
+    select kind, subject, before, account_id from kernel.let_in
+    where connection_id = ${connectionId} and kind <> 'ended'
+    order by (kind = 'role' and subject like '%/' || account_id) desc, subject, kind`;
+  return rows.map(({ kind, subject, before, account_id: accountId }) => ({
+    kind,
+    ids: subject.split('/'),
+    before: before ?? undefined,
+    accountId,
+    by,
+  }));
+}
+
+/**
+ * Takes back what an app let in that is shut out; answers how much that was. Whoever changes one of these has it, and goes on to
+ * budgets and to what is noted here: so the locks come first, and what is noted goes last.
+ */
 export async function takeBack(
   db: Db,
   connectionId: string,
-  { by, takes }: { by: Who; takes: TakesBack },
+  { by, takes }: { by: Who; takes: readonly TakesBack[] },
 ): Promise<number> {
-  const rows = await db<{ kind: LetInKind; subject: string; before: string | null; account_id: string }[]>`
-    delete from kernel.let_in where connection_id = ${connectionId} and kind <> 'ended'
-    returning kind, subject, before, account_id`;
-  // In one order, so that two of these at once do not wait for each other.
-  for (const { kind, subject, before, account_id: accountId } of rows.toSorted((a, b) =>
-    a.subject < b.subject ? -1 : 1,
-  ))
-    await takes[kind]?.(db, { ids: subject.split('/'), before: before ?? undefined, accountId, by });
-  return rows.length;
+  const before = await takenOf(db, connectionId, by);
+  for (const { lock } of takes) await lock?.(db, before);
+  const all = await takenOf(db, connectionId, by);
+  for (const taken of all) for (const of of takes) await of[taken.kind]?.(db, taken);
+  await db`delete from kernel.let_in where connection_id = ${connectionId} and kind <> 'ended'`;
+  return all.length;
+}
+
+/** Those of these connections that let something in. */
+export async function whichLetIn(db: Db, connectionIds: readonly string[]): Promise<Set<string>> {
+  const rows = await db<{ connection_id: string }[]>`
+    select distinct connection_id from kernel.let_in
+    where connection_id = any(${[...connectionIds]}::uuid[]) and kind <> 'ended'`;
+  return new Set(rows.map(({ connection_id: id }) => id));
 }
 
 /** Forgets that connections ended, once nothing of them can be under way. */

@@ -5,7 +5,7 @@ import type { TakesBack } from '../../../kernel/records/let-in.ts';
 import { findEmail } from '../../accounts/index.ts';
 import { isAtLeast } from '../environments.access.ts';
 import type { EnvironmentRole, EnvironmentRow, MemberRow, PortRow } from '../environments.rows.ts';
-import { lockEnvironment, passOn } from '../environments.sql.ts';
+import { lockEnvironment, lockEnvironments, passOn } from '../environments.sql.ts';
 import { environmentStatesTable } from '../environments.states.ts';
 import type { Doer, Environments } from '../environments.store.ts';
 import { changeInvitedRole, dropSent, invitationsOf, withdrawInvitation } from './invitations.sql.ts';
@@ -49,7 +49,13 @@ async function lessened(
 export const environmentsTakeBack = (kernel: Pick<Kernel, 'clock'>, environments: Environments): TakesBack => ({
   ...people(kernel, environments),
   ...opened(kernel, environments),
+  async lock(tx, all) {
+    const ids = all.flatMap(({ kind, ids: [id] }) => (inEnvironments.has(kind) && id !== undefined ? [id] : []));
+    await lockEnvironments(tx, [...new Set(ids)]);
+  },
 });
+
+const inEnvironments: ReadonlySet<string> = new Set(['member', 'role', 'port', 'ssh_key']);
 
 /** Whom it let in. */
 const people = ({ clock }: Pick<Kernel, 'clock'>, environments: Environments): TakesBack => ({

@@ -30,6 +30,8 @@ export async function makeShare(
 
 /** Ends a link of a transcript; false when there is none. */
 export async function endShare(tx: Db, transcriptId: string, id: string): Promise<boolean> {
+  // The link first, as when its recording goes: else the two may wait for each other.
+  const isGone = await deleteShare(tx, transcriptId, id);
   await noteGone(tx, ['share'], `${transcriptId}/${id}`);
-  return deleteShare(tx, transcriptId, id);
+  return isGone;
 }
