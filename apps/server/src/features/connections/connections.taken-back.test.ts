@@ -47,6 +47,32 @@ describe('taking back what an app let in', () => {
     };
   }
 
+  test('opens no port: what the app or somebody else has shut since stays shut', async () => {
+    const { account, path, app, add, disconnect } = await begin();
+    const other = await createAccount(gateway);
+    await add(account, other, 'maintainer');
+    const put = (by: { key: string }, port: number, visibility: string) =>
+      ok(by, 'PUT', `${path}/ports/${port}`, { visibility });
+    await put(account, 3000, 'public');
+    await put(app, 3000, 'owner');
+    await put(account, 4000, 'authenticated');
+    await put(app, 4000, 'public');
+    await put(other, 4000, 'owner');
+    await put(account, 5000, 'public');
+    await put(app, 5000, 'owner');
+    await put(app, 5000, 'public');
+    await disconnect();
+    const { ports } = await ok(account, 'GET', path);
+    assert.deepEqual(
+      ports.map(({ port, visibility }: { port: number; visibility: string }) => [port, visibility]),
+      [
+        [3000, 'owner'],
+        [4000, 'owner'],
+        [5000, 'owner'],
+      ],
+    );
+  });
+
   test('gives no environment back that its person handed over with the command line', async () => {
     const { account, app, add, remove, roleOf, total, disconnect } = await begin('first-party');
     const next = await createAccount(gateway);

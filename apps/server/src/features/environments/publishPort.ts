@@ -1,13 +1,13 @@
 import { contract } from '@svc/contract';
 import { readNow } from '../../kernel/db/instant.ts';
 import { checkFresh } from '../../kernel/mount/access.ts';
-import { noteLetIn } from '../../kernel/records/let-in.ts';
+import { appOf, noteLetIn } from '../../kernel/records/let-in.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkRole, holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
 import type { Environments } from './environments.store.ts';
 import { toPort } from './environments.view.ts';
-import { publish } from './people/ports.ts';
+import { isWider, publish } from './people/ports.ts';
 import { portsOf } from './people/ports.sql.ts';
 
 export const publishPort = (environments: Environments): Operation =>
@@ -30,7 +30,9 @@ export const publishPort = (environments: Environments): Operation =>
         opened_by: accountId,
       });
       const name = `${port}, ${row.name}`;
-      await noteLetIn(tx, context.actor, { kind: 'port', subject: `${id}/${port}`, name, before });
+      // An app that shuts it lets nobody in.
+      if (appOf(context.actor) === undefined || isWider(visibility, before))
+        await noteLetIn(tx, context.actor, { kind: 'port', subject: `${id}/${port}`, name, before });
       const payload = { port, visibility, label };
       await environments.tell(tx, row, doerOf(context), { kind: 'port_published', payload });
       return { port: toPort(one) };

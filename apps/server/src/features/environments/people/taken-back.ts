@@ -11,6 +11,7 @@ import type { Doer, Environments } from '../environments.store.ts';
 import { changeInvitedRole, dropSent, invitationsOf, withdrawInvitation } from './invitations.sql.ts';
 import { join } from './members.ts';
 import { changeRole, deleteMember, dropSshKey, membersOf } from './members.sql.ts';
+import { isWider } from './ports.ts';
 import { deletePort, portsOf, putPort } from './ports.sql.ts';
 
 type Taken = Parameters<NonNullable<TakesBack['member']>>[1];
@@ -107,6 +108,7 @@ const opened = ({ clock }: Pick<Kernel, 'clock'>, environments: Environments): T
     if (!known) return;
     const { label, protocol, opened_by } = known;
     const visibility = taken.before as PortRow['visibility'] | undefined;
+    if (visibility !== undefined && !isWider(known.visibility, visibility)) return;
     if (visibility === undefined) await deletePort(tx, row.id, port);
     else {
       const one = { environment_id: row.id, port, protocol, label, visibility, opened_by };
