@@ -47,6 +47,23 @@ describe('taking back what an app let in', () => {
     };
   }
 
+  test('is stopped by nothing that a guest did: an invitation of the person whom they took out, a full environment', async () => {
+    const e = await begin();
+    const [friend, { sql }] = [await createAccount(gateway), gateway.kernel];
+    await e.add(e.app, friend, 'owner');
+    await e.remove(friend, e.account);
+    await e.add(friend, e.account, 'viewer', false);
+    await sql`
+      with made as (
+        insert into accounts.accounts (email)
+        select 'crowd-' || n || '-' || ${e.id}::text || '@example.test' from generate_series(1, 200) n returning id)
+      insert into environments.members (environment_id, account_id, role, linux_username, place, created_at)
+      select ${e.id}::uuid, id, 'viewer', 'crowd' || row_number() over (), 10 + row_number() over (), now() from made`;
+    await e.disconnect();
+    assert.deepEqual([await e.roleOf(e.account), await e.roleOf(friend)], ['owner', undefined]);
+    assert.deepEqual((await ok(e.account, 'GET', '/v1/environments/invitations')).invitations, []);
+  });
+
   test('opens no port: what the app or somebody else has shut since stays shut', async () => {
     const { account, path, app, add, disconnect } = await begin();
     const other = await createAccount(gateway);
@@ -73,6 +90,17 @@ describe('taking back what an app let in', () => {
     );
   });
 
+  test('lowers nobody below what others gave them after the app had lowered them', async () => {
+    const { account, app, add, give, roleOf, disconnect } = await begin();
+    const [owner, member] = [await createAccount(gateway), await createAccount(gateway)];
+    await add(account, owner, 'owner');
+    await add(account, member, 'developer');
+    await give(app, member, 'viewer');
+    await give(owner, member, 'maintainer');
+    await disconnect();
+    assert.equal(await roleOf(member), 'maintainer');
+  });
+
   test('gives no environment back that its person handed over with the command line', async () => {
     const { account, app, add, remove, roleOf, total, disconnect } = await begin('first-party');
     const next = await createAccount(gateway);
@@ -81,6 +109,100 @@ describe('taking back what an app let in', () => {
     await remove(next, account);
     await disconnect();
     assert.deepEqual([await roleOf(next), await roleOf(account)], ['owner', undefined]);
+  });
+
+  test('gives nothing back that others than guests of the app took, and takes from nobody what then is theirs', async () => {
+    for (const isOut of [true, false]) {
+      const { account, app, add, give, remove, roleOf, disconnect } = await begin();
+      const [owner, guest] = [await createAccount(gateway), await createAccount(gateway)];
+      await add(account, owner, 'owner');
+      await add(app, guest, 'maintainer');
+      if (isOut) await remove(owner, account);
+      else await give(owner, account, 'viewer');
+      await give(owner, guest, 'owner');
+      await remove(owner, owner);
+      await disconnect();
+      assert.deepEqual([await roleOf(guest), await roleOf(account)], ['owner', isOut ? undefined : 'viewer']);
+    }
+  });
+
+  test('gives back what guests, or the app itself, took from the person, also where the guest went since', async () => {
+    const lowered = await begin();
+    const guests = [await createAccount(gateway), await createAccount(gateway)] as const;
+    await lowered.add(lowered.app, guests[0], 'owner');
+    await lowered.add(lowered.app, guests[1], 'owner');
+    await lowered.give(guests[0], lowered.account, 'viewer');
+    await lowered.remove(guests[0], lowered.account);
+    await lowered.remove(guests[1], guests[0]);
+    await lowered.disconnect();
+    assert.deepEqual([await lowered.roleOf(lowered.account), await lowered.roleOf(guests[1])], ['owner', undefined]);
+
+    const left = await begin();
+    await left.add(left.app, guests[0], 'owner');
+    await left.remove(left.app, left.account);
+    await left.disconnect();
+    assert.deepEqual([await left.roleOf(left.account), await left.roleOf(guests[0])], ['owner', undefined]);
+  });
+
+  test('leaves whom somebody else let in after the invitation of the app was over', async () => {
+    const { account, id, path, app, add, give, roleOf, total, disconnect } = await begin();
+    const [owner, late, sent] = [
+      await createAccount(gateway),
+      await createAccount(gateway),
+      await createAccount(gateway),
+    ];
+    await add(account, owner, 'owner');
+    const { sql } = gateway.kernel;
+    await add(app, late, 'viewer', false);
+    await sql`
+      update environments.invitations set created_at = created_at - interval '31 days' where environment_id = ${id}`;
+    await add(owner, late, 'developer');
+    assert.equal(await total(), 0);
+    // What waits goes with the role that let somebody send it, or in the night.
+    await add(app, sent, 'viewer', false);
+    await give(owner, account, 'viewer');
+    assert.equal(await total(), 0);
+    await give(owner, account, 'owner');
+    await add(app, sent, 'viewer', false);
+    await sql`
+      update environments.invitations set created_at = created_at - interval '31 days' where environment_id = ${id}`;
+    await job('environments.sweep');
+    assert.equal(await total(), 0);
+    await disconnect();
+    assert.equal(await roleOf(late), 'developer');
+    assert.equal((await ok(account, 'GET', path)).members.length, 3);
+  });
+
+  test('tells nothing of a no: not by what is listed, nor by what is withdrawn, nor by when it ends', async () => {
+    const { account, id, path, app, add, total, disconnect } = await begin();
+    const [silent, declines] = [await createAccount(gateway), await createAccount(gateway)];
+    const seen = async () =>
+      (await ok(account, 'GET', path)).members.map(({ email }: { email: string }) => email).toSorted();
+    await add(app, silent, 'viewer', false);
+    await add(app, declines, 'viewer', false);
+    await ok(declines, 'DELETE', `${path}/members/${declines.id}`);
+    const both = [account.email, declines.email, silent.email].toSorted();
+    assert.deepEqual([await total(), await seen()], [2, both]);
+    const { sql } = gateway.kernel;
+    const age = (days: number) => sql`
+      update environments.invitations set created_at = created_at - make_interval(days => ${days})
+      where environment_id = ${id}`;
+    await age(31);
+    assert.deepEqual(await seen(), [account.email]);
+    assert.equal((await ask(account, 'DELETE', `${path}/members/${declines.id}`)).status, 404);
+    await age(-31);
+    assert.equal(await disconnect(), 2);
+    assert.deepEqual(await seen(), [account.email]);
+    await add(account, declines, 'viewer', false);
+    assert.deepEqual((await ok(declines, 'GET', '/v1/environments/invitations')).invitations, []);
+
+    const again = await begin();
+    await again.add(again.app, declines, 'viewer', false);
+    await ok(declines, 'DELETE', `${again.path}/members/${declines.id}`);
+    await sql`
+      update environments.invitations set created_at = created_at - interval '31 days' where environment_id = ${again.id}`;
+    await job('environments.sweep');
+    assert.equal(await again.total(), 0);
   });
 
   test('waits for nobody who waits for it: who holds an environment goes on to what is noted, and to budgets', async () => {

@@ -1,6 +1,5 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
-import { readNow } from '../../kernel/db/instant.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { findEmail } from '../accounts/index.ts';
 import { doerOf } from './environments.doer.ts';
@@ -24,9 +23,8 @@ export const acceptInvitation = (environments: Environments): Operation =>
       if (before) return { member: toChangedMember(before) };
       if (!invited) throw notFound('invitation');
       const { role, ...wanted } = invited;
-      const { iso: at } = await readNow(tx, context.clock);
-      await join(tx, at, row, { accountId, email: (await findEmail(tx, accountId)) ?? '', role }, wanted);
-      const { member } = await memberOf(tx, id, accountId);
+      await join(tx, context.clock, row, { accountId, email: (await findEmail(tx, accountId)) ?? '', role }, wanted);
+      const { member } = await memberOf(tx, context.clock, id, accountId);
       const payload = { user_id: accountId, role, linux_username: member.linux_username };
       await environments.tell(tx, row, doerOf(context), { kind: 'member_added', payload });
       return { member: toChangedMember(member) };

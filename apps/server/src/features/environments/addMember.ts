@@ -11,6 +11,7 @@ import { rateLimitExceeded } from '../../kernel/share/limits.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
 import { trimInvitations } from './people/invitations.sql.ts';
+import { noteNew } from './people/lost.ts';
 import { checkGift, checkOwners, checkPlace, invite, memberOf } from './people/members.ts';
 
 /** An answer tells whether an address has an account (document 3, Errors): nobody tries lists of them. */
@@ -29,15 +30,16 @@ export const addMember = (environments: Environments): Operation =>
       if (row.isolation === 'vm_per_dev')
         throw new ApiError('vm_per_dev_single_member', 'in this project each developer has an environment alone');
       // Before the address is looked up: an environment that is full tells nothing of it.
-      await checkPlace(tx, id, email);
+      await checkPlace(tx, context.clock, id, email);
       const account = await findAccountByEmail(tx, email);
       if (!account) throw new ApiError('not_found', 'no account here has this e-mail address');
       const person = { accountId: account.id, email: account.email, role: body.role };
       const { iso: at } = await readNow(tx, context.clock);
-      const became = await invite(tx, at, row, { ...person, by: accountId });
+      const became = await invite(tx, context.clock, row, { ...person, by: accountId });
       const subject = `${id}/${account.id}`;
+      await noteNew(tx, context.actor, id, account.id);
       await noteLetIn(tx, context.actor, { kind: 'member', subject, name: account.email });
-      const { member } = await memberOf(tx, id, account.id);
+      const { member } = await memberOf(tx, context.clock, id, account.id);
       const payload = { user_id: account.id, role: body.role, linux_username: member.linux_username };
       const kind = became === 'joined' ? 'member_added' : 'member_invited';
       await environments.tell(tx, row, doerOf(context), { kind, payload });

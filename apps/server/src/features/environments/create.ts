@@ -54,9 +54,8 @@ export const create = (environments: Environments, providers: MachineProviders):
         idle_timeout_minutes: body.idle_timeout_minutes,
         ...(managed ?? noMachine),
       });
-      const at = (await readNow(tx, context.clock)).iso;
-      await join(tx, at, row, { accountId, email, role: 'owner' });
-      await joinOwner(tx, at, row, project);
+      await join(tx, context.clock, row, { accountId, email, role: 'owner' });
+      await joinOwner(tx, context.clock, row, project);
       await environments.tell(tx, row, doerOf(context), {
         kind: 'created',
         payload: { provider: row.provider, state: row.state, slug: row.slug },
@@ -66,10 +65,10 @@ export const create = (environments: Environments, providers: MachineProviders):
   );
 
 /** Whoever owns a project owns what others make in it too: else it could be neither seen nor taken away. */
-async function joinOwner(tx: Db, at: string, row: EnvironmentRow, project: SeenProject): Promise<void> {
+async function joinOwner(tx: Db, time: Time, row: EnvironmentRow, project: SeenProject): Promise<void> {
   const { account_id: accountId, org_id: orgId, isolation } = project;
   if (accountId === row.account_id || orgId !== null || isolation === 'vm_per_dev') return;
-  await join(tx, at, row, { accountId, email: (await findEmail(tx, accountId)) ?? '', role: 'owner' });
+  await join(tx, time, row, { accountId, email: (await findEmail(tx, accountId)) ?? '', role: 'owner' });
 }
 
 /** "Shop — ana" of a project with a machine for each developer. Throws 400 for any other that is given no name. */

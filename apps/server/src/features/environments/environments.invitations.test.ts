@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { type Contract, contract, type Route } from '@svc/contract';
 import { accountDeletion } from '../../features.ts';
@@ -104,6 +105,20 @@ describe('invitations into environments', () => {
     assert.deepEqual(await invitationsOf(other), []);
   });
 
+  test('whoever leaves, or is taken out, leaves no invitation behind that a release left beside the membership', async () => {
+    for (const isMe of [true, false]) {
+      const { id, path, own, owner, person } = await invited();
+      await accept(gateway, person, id);
+      await gateway.kernel.sql`
+        insert into environments.invitations (environment_id, account_id, invited_by, role, linux_username, place, created_at)
+        values (${id}, ${person.id}, ${owner.id}, 'viewer', 'x', 7, now())`;
+      assert.equal((await ask(isMe ? person : owner, 'DELETE', own)).status, 200);
+      assert.equal((await ask(person, 'GET', path)).status, 404);
+      assert.equal((await ask(owner, 'GET', path)).body.members.length, 1);
+      assert.equal((await ask(person, 'POST', `${path}/members/me/accept`)).status, 404);
+    }
+  });
+
   test('a no is not told to the environment, which cannot ask again for 30 days and is answered as if it did', async () => {
     const { path, own, owner, person, add, first } = await invited();
     const members = async () => (await ask(owner, 'GET', path)).body.members;
@@ -204,6 +219,12 @@ describe('invitations into environments', () => {
         from environments.environments, generate_series(1, 120) n where id = ${id} returning id, name, created_at)
       insert into environments.invitations (environment_id, account_id, invited_by, role, linux_username, place, created_at)
       select id, ${person.id}, ${loud.id}, 'viewer', 'x', 1, created_at - make_interval(secs => 120 - name::int) from made`;
+    // As if an app had sent them.
+    const app = randomUUID();
+    await sql`
+      insert into kernel.let_in (connection_id, kind, subject, account_id, name)
+      select ${app}, 'member', environment_id || '/' || account_id, ${loud.id}, '' from environments.invitations
+      where invited_by = ${loud.id}`;
     await invite(gateway, { id, by: loud, email: person.email, role: 'viewer' });
     const newcomer = await createAccount(gateway);
     const last = await environmentOf(gateway, newcomer);
@@ -213,6 +234,8 @@ describe('invitations into environments', () => {
     assert.deepEqual([ids.length, ids.includes(own), ids.includes(last)], [100, true, true]);
     const left = waiting.map(({ environment_name: name }) => Number(name)).filter((n) => n > 0);
     assert.equal(Math.min(...left), 120 - left.length + 1, 'the oldest are gone');
+    const noted = await sql`select from kernel.let_in where connection_id = ${app}`;
+    assert.equal(noted.length, left.length, 'and nobody is a guest by them');
   });
 
   test('what somebody sent goes with the role that let them send it, or their account; what was declined stays so', async () => {

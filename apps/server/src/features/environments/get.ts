@@ -12,7 +12,7 @@ const shownEvents = 20;
 export const get = operation(contract.environments.get, async (context, { params: { id } }) => {
   const row = await enter(context.db, { accountId: context.actor.accountId, id, least: 'viewer' });
   const [members, ports, events] = await Promise.all([
-    peopleOf(context.db, id),
+    peopleOf(context.db, context.clock, id),
     portsOf(context.db, id),
     listEvents(context.db, id, shownEvents),
   ]);

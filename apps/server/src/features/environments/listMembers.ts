@@ -6,5 +6,5 @@ import { peopleOf } from './people/members.ts';
 
 export const listMembers = operation(contract.environments.listMembers, async (context, { params: { id } }) => {
   await enter(context.db, { accountId: context.actor.accountId, id, least: 'viewer' });
-  return { members: (await peopleOf(context.db, id)).map(toMember) };
+  return { members: (await peopleOf(context.db, context.clock, id)).map(toMember) };
 });

@@ -1,23 +1,26 @@
 import { contract } from '@svc/contract';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Context } from '../../kernel/http/context.ts';
-import { noteGone } from '../../kernel/records/let-in.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkRole, holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
-import { passOn } from './environments.sql.ts';
+import { lockEnvironment, passOn } from './environments.sql.ts';
 import type { Environments } from './environments.store.ts';
 import { declineInvitation, dropSent, withdrawInvitation } from './people/invitations.sql.ts';
-import { deleteMember } from './people/members.sql.ts';
+import { noteOut } from './people/lost.ts';
+import { deleteMember, memberIds } from './people/members.sql.ts';
 import { checkOwners, checkOwnerStays, memberOf } from './people/members.ts';
 
 export const removeMember = (environments: Environments): Operation =>
   operation(contract.environments.removeMember, async (context, { params: { id, userId } }) => {
     await context.transaction(async (tx) => {
-      const isMe = userId === context.actor.accountId;
-      // Whoever is invited sees nothing of the environment, and the environment nothing of their no.
-      if (isMe && (await declineInvitation(tx, context.clock, id, userId)))
-        return noteGone(tx, ['member', 'role'], `${id}/${userId}`);
+      if (userId === context.actor.accountId) {
+        // First, as everybody who changes something in it.
+        await lockEnvironment(tx, id);
+        const isDeclined = await declineInvitation(tx, context.clock, id, userId);
+        // Whoever is invited sees nothing of the environment, and the environment nothing of their no: not by its apps either.
+        if (isDeclined && !(await memberIds(tx, id)).includes(userId)) return;
+      }
       await takeOut(tx, environments, context, { id, userId });
     });
     return { deleted: true as const, user_id: userId };
@@ -34,19 +37,19 @@ async function takeOut(
   const row = await holdThere(tx, { accountId, id, least: 'viewer' });
   // Whoever leaves needs no role for it.
   if (userId !== accountId) checkRole(row.role, 'maintainer', 'to take a member out');
-  const { member, owners } = await memberOf(tx, id, userId);
+  const { member, owners } = await memberOf(tx, context.clock, id, userId);
   checkOwners(row.role, member.role);
   const payload = { user_id: userId, role: member.role };
-  await noteGone(tx, ['member', 'role', 'ssh_key'], `${id}/${userId}`);
+  await noteOut(tx, context.actor, member);
   if (member.accepted_at === null) {
     await withdrawInvitation(tx, context.clock, id, userId);
     return environments.tell(tx, row, doerOf(context), { kind: 'invitation_withdrawn', payload });
   }
   checkOwnerStays({ member, owners });
   await deleteMember(tx, id, userId);
+  // A release that knew of no invitations may have made a member of somebody who is invited.
+  await withdrawInvitation(tx, context.clock, id, userId);
   await dropSent(tx, userId, id);
-  // Whoever leaves by themselves leaves it to the others as it is.
-  if (userId === accountId) await noteGone(tx, ['member', 'role', 'port'], `${id}/`, accountId);
   if (userId === row.account_id) await passOn(tx, userId, id);
   await environments.tell(tx, row, doerOf(context), { kind: 'member_removed', payload });
 }

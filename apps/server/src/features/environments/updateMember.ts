@@ -1,5 +1,5 @@
 import { contract } from '@svc/contract';
-import { noteLetIn } from '../../kernel/records/let-in.ts';
+import { appOf, noteLetIn } from '../../kernel/records/let-in.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { holdThere, isAtLeast } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
@@ -7,6 +7,7 @@ import { passOn } from './environments.sql.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
 import { changeInvitedRole, dropSent } from './people/invitations.sql.ts';
+import { noteChanged } from './people/lost.ts';
 import { changeRole } from './people/members.sql.ts';
 import { checkGift, checkOwners, checkOwnerStays, memberOf } from './people/members.ts';
 
@@ -15,14 +16,20 @@ export const updateMember = (environments: Environments): Operation =>
     checkGift(context.actor, role);
     return context.transaction(async (tx) => {
       const row = await holdThere(tx, { accountId: context.actor.accountId, id, least: 'maintainer' });
-      const { member, owners } = await memberOf(tx, id, userId);
+      const { member, owners } = await memberOf(tx, context.clock, id, userId);
       checkOwners(row.role, role, member.role);
       if (role !== 'owner') checkOwnerStays({ member, owners });
-      await (member.accepted_at === null ? changeInvitedRole : changeRole)(tx, id, userId, role);
-      const subject = `${id}/${userId}`;
-      await noteLetIn(tx, context.actor, { kind: 'role', subject, name: member.email, before: member.role });
+      const { actor } = context;
+      const isLess = !isAtLeast(role, member.role);
+      if (member.accepted_at === null) await changeInvitedRole(tx, id, userId, role);
+      else await changeRole(tx, id, userId, role);
+      if (!isLess || appOf(actor) === undefined) {
+        const subject = `${id}/${userId}`;
+        await noteLetIn(tx, actor, { kind: 'role', subject, name: member.email, before: member.role });
+      }
+      if (member.accepted_at !== null) await noteChanged(tx, actor, member, isLess);
       // Nobody comes in by the word of somebody who could not give it now.
-      if (!isAtLeast(role, member.role)) await dropSent(tx, userId, id);
+      if (isLess) await dropSent(tx, userId, id);
       if (userId === row.account_id && role !== 'owner') await passOn(tx, userId, id);
       const payload = { user_id: userId, from: member.role, to: role };
       await environments.tell(tx, row, doerOf(context), { kind: 'member_changed', payload });

@@ -68,20 +68,53 @@ export async function noteLetIn(db: Db, actor: Actor, { kind, subject, name, bef
 
 /**
  * Notes that what somebody was let in by is gone, with what is below it where `subject` ends with `/`. `accountId`: only what the
- * apps of one account let in there.
+ * apps of one account let in there; `except`: not what those of that one did.
  */
 export async function noteGone(
   db: Db,
   kinds: readonly LetInKind[],
   subject: string,
-  accountId?: string,
+  { accountId, except }: { accountId?: string; except?: string } = {},
 ): Promise<void> {
   // `0` follows `/` in the order of bytes.
   const which = subject.endsWith('/')
     ? db`subject >= ${subject} and subject < ${`${subject.slice(0, -1)}0`}`
     : db`subject = ${subject}`;
   await db`delete from kernel.let_in where kind = any(${[...kinds]}::text[]) and ${which}
-    ${accountId === undefined ? db`` : db`and account_id = ${accountId}`}`;
+    ${accountId === undefined ? db`` : db`and account_id = ${accountId}`}
+    ${except === undefined ? db`` : db`and account_id <> ${except}`}`;
+}
+
+/** Notes that these are gone. */
+export async function noteAllGone(db: Db, kinds: readonly LetInKind[], subjects: readonly string[]): Promise<void> {
+  if (subjects.length > 0)
+    await db`
+      delete from kernel.let_in where kind = any(${[...kinds]}::text[]) and subject = any(${[...subjects]}::text[])`;
+}
+
+/** The apps of an account that let somebody in. */
+export async function appsThatLetIn(
+  db: Db,
+  accountId: string,
+  kinds: readonly LetInKind[],
+  subject: string,
+): Promise<string[]> {
+  const rows = await db<{ connection_id: string }[]>`
+    select distinct connection_id from kernel.let_in
+    where kind = any(${[...kinds]}::text[]) and subject = ${subject} and account_id = ${accountId}`;
+  return rows.map(({ connection_id: id }) => id);
+}
+
+/** Notes what an account lost by these apps of its own, or to whom they let in: it is back when one of them is disconnected. */
+export async function noteLost(
+  db: Db,
+  connectionIds: readonly string[],
+  { kind, subject, name, before, accountId }: LetIn & { accountId: string },
+): Promise<void> {
+  await db`
+    insert into kernel.let_in (connection_id, kind, subject, account_id, name, before)
+    select id, ${kind}, ${subject}, ${accountId}, ${name.slice(0, 120)}, ${before ?? null}
+    from unnest(${[...connectionIds]}::uuid[]) id on conflict do nothing`;
 }
 
 /** What is shown of an app's guests: the newest of each, and how many there are. */

@@ -1,4 +1,5 @@
 import { type Db, nowOf, type Time } from '../../../kernel/db/db.ts';
+import { noteAllGone } from '../../../kernel/records/let-in.ts';
 import type { EnvironmentRole, MemberRow } from '../environments.rows.ts';
 
 /** Whoever declined is left alone by that environment for so long; what nobody answered ends then. */
@@ -9,13 +10,29 @@ const mostWaiting = 100;
 /** An invitation as the environment has it, and whether its person has declined. */
 type InvitationRow = MemberRow & { invited_by: string | null; is_declined: boolean };
 
-/** Invitations as the environment sees them, in their order: a declined one looks as one that waits. */
-export async function invitationsOf(db: Db, environmentId: string): Promise<InvitationRow[]> {
+/** An invitation, as the note of an app's guests names it. */
+interface Sent {
+  environment_id: string;
+  account_id: string;
+}
+
+/** Notes that nobody is invited by these any more. */
+const noteUnsent = (db: Db, sent: readonly Sent[]): Promise<void> =>
+  noteAllGone(
+    db,
+    ['member', 'role'],
+    sent.map(({ environment_id: id, account_id: accountId }) => `${id}/${accountId}`),
+  );
+
+/** Invitations as the environment sees them, in their order: a declined one looks as one that waits, and ends as one does. */
+export async function invitationsOf(db: Db, time: Time, environmentId: string): Promise<InvitationRow[]> {
   return db<InvitationRow[]>`
     select i.environment_id, i.account_id, i.role, i.linux_username, i.place, false as has_key, null as provisioned_at,
       i.created_at, null as accepted_at, a.email, a.name, i.invited_by, i.declined_at is not null as is_declined
     from environments.invitations i join accounts.people_view a on a.id = i.account_id
-    where i.environment_id = ${environmentId} and i.withdrawn_at is null order by i.place, i.account_id`;
+    where i.environment_id = ${environmentId} and i.withdrawn_at is null
+      and i.created_at >= ${nowOf(db, time)} - make_interval(days => ${quietDays})
+    order by i.place, i.account_id`;
 }
 
 /** Whether two accounts are of one organisation: whoever is there has agreed to work with the others. */
@@ -45,7 +62,7 @@ export async function insertInvitation(
 
 /** Drops what waits for a person past its bound: the oldest of whoever sent most. What is being answered now is passed over. */
 export async function trimInvitations(db: Db, accountId: string): Promise<void> {
-  await db`
+  const gone = await db<Sent[]>`
     delete from environments.invitations where (environment_id, account_id) in (
       select i.environment_id, i.account_id from environments.invitations i
       where i.account_id = ${accountId} and (i.environment_id, i.account_id) in (
@@ -53,7 +70,9 @@ export async function trimInvitations(db: Db, accountId: string): Promise<void> 
           select w.*, row_number() over (partition by w.invited_by order by w.created_at desc, w.environment_id) as nth
           from environments.invitations w where w.account_id = ${accountId} and w.declined_at is null) r
         order by r.nth, r.created_at desc offset ${mostWaiting})
-      for update of i skip locked)`;
+      for update of i skip locked)
+    returning environment_id, account_id`;
+  await noteUnsent(db, gone);
 }
 
 /** An invitation as its person sees it. */
@@ -125,16 +144,29 @@ export async function withdrawInvitation(db: Db, time: Time, environmentId: stri
     where environment_id = ${environmentId} and account_id = ${accountId} and declined_at is null`;
 }
 
+/** Drops an invitation with its answer, for somebody who is a member by another right. */
+export async function deleteInvitation(db: Db, environmentId: string, accountId: string): Promise<void> {
+  await db`delete from environments.invitations where environment_id = ${environmentId} and account_id = ${accountId}`;
+}
+
 /** Takes back what an account sent that may invite no more, in one environment or, without one, in all; who declined stays known. */
 export async function dropSent(db: Db, accountId: string, environmentId?: string): Promise<void> {
   const within = () => (environmentId === undefined ? db`` : db`and environment_id = ${environmentId}`);
-  await db`
-    delete from environments.invitations where invited_by = ${accountId} and declined_at is null ${within()}`;
+  const gone = await db<Sent[]>`
+    delete from environments.invitations where invited_by = ${accountId} and declined_at is null ${within()}
+    returning environment_id, account_id`;
+  await noteUnsent(db, gone);
   await db`update environments.invitations set invited_by = null where invited_by = ${accountId} ${within()}`;
 }
 
 /** Deletes what nobody answered, and what was declined, a month ago. */
 export async function sweepInvitations(db: Db, time: Time): Promise<void> {
+  // A declined one stays a while longer, and is told by nothing.
+  const over = await db<Sent[]>`
+    select i.environment_id, i.account_id from environments.invitations i
+    where i.created_at < ${nowOf(db, time)} - make_interval(days => ${quietDays}) and not exists (
+      select from environments.members m where m.environment_id = i.environment_id and m.account_id = i.account_id)`;
+  await noteUnsent(db, over);
   await db`
     delete from environments.invitations
     where greatest(created_at, declined_at) < ${nowOf(db, time)} - make_interval(days => ${quietDays})`;

@@ -1,10 +1,11 @@
 import type { Actor } from '../../../kernel/base/actor.ts';
 import { ApiError, notFound } from '../../../kernel/base/errors.ts';
-import type { Db } from '../../../kernel/db/db.ts';
+import type { Db, Time } from '../../../kernel/db/db.ts';
+import { readNow } from '../../../kernel/db/instant.ts';
 import type { EnvironmentRole, EnvironmentRow, MemberRow } from '../environments.rows.ts';
 import { checkOfApps } from '../../../kernel/mount/access.ts';
 import { checkRole, isAtLeast } from '../environments.access.ts';
-import { areColleagues, insertInvitation, invitationsOf } from './invitations.sql.ts';
+import { areColleagues, deleteInvitation, insertInvitation, invitationsOf } from './invitations.sql.ts';
 import { insertMember, membersOf } from './members.sql.ts';
 import { freePlace, linuxNameOf } from './names.ts';
 
@@ -12,13 +13,13 @@ import { freePlace, linuxNameOf } from './names.ts';
 const mostMembers = 200;
 
 /** Members, and after them whoever is invited: each has a place and a name. */
-export async function peopleOf(db: Db, id: string): Promise<MemberRow[]> {
-  return [...(await membersOf(db, id)), ...(await invitationsOf(db, id))];
+export async function peopleOf(db: Db, time: Time, id: string): Promise<MemberRow[]> {
+  return [...(await membersOf(db, id)), ...(await invitationsOf(db, time, id))];
 }
 
 /** Throws 409 `already_member` for the address of a member, 429 `quota_exceeded` in an environment with 200 of them. */
-export async function checkPlace(tx: Db, id: string, email: string): Promise<void> {
-  const before = await peopleOf(tx, id);
+export async function checkPlace(tx: Db, time: Time, id: string, email: string): Promise<void> {
+  const before = await peopleOf(tx, time, id);
   const known = before.find((member) => member.email.toLowerCase() === email.toLowerCase());
   if (known) throw alreadyMember(known.email);
   if (before.length >= mostMembers) throw full();
@@ -37,11 +38,18 @@ interface Person {
   role: EnvironmentRole;
 }
 
+type Promised = Pick<MemberRow, 'linux_username' | 'place'>;
+
 /** Name and place of somebody new in an environment that is locked. Throws 409 `already_member`, 429 past 200. */
-async function placeFor(tx: Db, id: string, person: Person, wanted?: Pick<MemberRow, 'linux_username' | 'place'>) {
-  const before = await peopleOf(tx, id);
+async function placeFor(tx: Db, time: Time, id: string, person: Person, wanted?: Promised) {
+  const before = await peopleOf(tx, time, id);
   if (before.some(({ account_id: of }) => of === person.accountId)) throw alreadyMember(person.email);
   if (before.length >= mostMembers) throw full();
+  return placeAmong(before, id, person, wanted);
+}
+
+/** Name and place beside the people of an environment. */
+function placeAmong(before: readonly MemberRow[], id: string, person: Person, wanted?: Promised) {
   const names = new Set(before.map(({ linux_username: name }) => name));
   const places = before.map(({ place }) => place);
   // What was promised may be another's by now: a release that knew of no invitations dealt places too.
@@ -57,12 +65,20 @@ async function placeFor(tx: Db, id: string, person: Person, wanted?: Pick<Member
 /** Adds a member to an environment that is locked: `wanted` names what an invitation promised. Throws as `invite`. */
 export async function join(
   tx: Db,
-  now: string,
+  time: Time,
   { id }: Pick<EnvironmentRow, 'id'>,
   person: Person,
-  wanted?: Pick<MemberRow, 'linux_username' | 'place'>,
+  wanted?: Promised,
 ): Promise<void> {
-  await insertMember(tx, now, await placeFor(tx, id, person, wanted));
+  const one = await placeFor(tx, time, id, person, wanted);
+  await insertMember(tx, (await readNow(tx, time)).iso, one);
+}
+
+/** Makes somebody a member again who is none, whatever others sent them meanwhile, and however many there are by now. */
+export async function comeBack(tx: Db, time: Time, { id }: Pick<EnvironmentRow, 'id'>, person: Person): Promise<void> {
+  await deleteInvitation(tx, id, person.accountId);
+  const one = placeAmong(await peopleOf(tx, time, id), id, person);
+  await insertMember(tx, (await readNow(tx, time)).iso, one);
 }
 
 /**
@@ -71,21 +87,27 @@ export async function join(
  */
 export async function invite(
   tx: Db,
-  now: string,
+  time: Time,
   row: Pick<EnvironmentRow, 'id'>,
   { by, ...person }: Person & { by: string },
 ): Promise<'joined' | 'invited' | 'quiet'> {
   if (await areColleagues(tx, by, person.accountId)) {
-    await join(tx, now, row, person);
+    await join(tx, time, row, person);
     return 'joined';
   }
-  const isTold = await insertInvitation(tx, now, { ...(await placeFor(tx, row.id, person)), invited_by: by });
+  const one = await placeFor(tx, time, row.id, person);
+  const isTold = await insertInvitation(tx, (await readNow(tx, time)).iso, { ...one, invited_by: by });
   return isTold ? 'invited' : 'quiet';
 }
 
 /** A member of an environment that is locked, or somebody invited, and how many owners there are. Throws 404. */
-export async function memberOf(tx: Db, id: string, accountId: string): Promise<{ member: MemberRow; owners: number }> {
-  const all = await peopleOf(tx, id);
+export async function memberOf(
+  tx: Db,
+  time: Time,
+  id: string,
+  accountId: string,
+): Promise<{ member: MemberRow; owners: number }> {
+  const all = await peopleOf(tx, time, id);
   const member = all.find(({ account_id: of }) => of === accountId);
   if (!member) throw notFound('member');
   return { member, owners: all.filter(({ role, accepted_at: at }) => role === 'owner' && at !== null).length };

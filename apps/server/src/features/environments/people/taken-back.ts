@@ -1,4 +1,4 @@
-import type { Db } from '../../../kernel/db/db.ts';
+import type { Db, Time } from '../../../kernel/db/db.ts';
 import { readNow } from '../../../kernel/db/instant.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import type { TakesBack } from '../../../kernel/records/let-in.ts';
@@ -9,7 +9,7 @@ import { lockEnvironment, lockEnvironments, passOn } from '../environments.sql.t
 import { environmentStatesTable } from '../environments.states.ts';
 import type { Doer, Environments } from '../environments.store.ts';
 import { changeInvitedRole, dropSent, invitationsOf, withdrawInvitation } from './invitations.sql.ts';
-import { join } from './members.ts';
+import { comeBack } from './members.ts';
 import { changeRole, deleteMember, dropSshKey, membersOf } from './members.sql.ts';
 import { isWider } from './ports.ts';
 import { deletePort, portsOf, putPort } from './ports.sql.ts';
@@ -24,26 +24,21 @@ async function held(tx: Db, id = ''): Promise<EnvironmentRow | undefined> {
   return row && !environmentStatesTable.isFinal(row.state) ? row : undefined;
 }
 
-/** Somebody who was invited and has not answered. */
-const invitedOf = async (tx: Db, id: string, accountId: string | undefined) =>
-  (await invitationsOf(tx, id)).find(({ account_id: of }) => of === accountId);
+/** Somebody who was invited and has not answered, as far as the environment sees. */
+const invitedOf = async (tx: Db, time: Time, id: string, accountId: string | undefined) =>
+  (await invitationsOf(tx, time, id)).find(({ account_id: of }) => of === accountId);
 
-/** A member who gets less. Where nobody else would be left who owns the environment, whose app let them in owns it again. */
+/** A member who gets less; undefined where nobody else would be left who owns the environment. */
 async function lessened(
   tx: Db,
-  at: string,
   row: EnvironmentRow,
-  { accountId, ids: [, userId], before }: Taken,
+  { ids: [, userId], before }: Taken,
 ): Promise<MemberRow | undefined> {
   const all = await membersOf(tx, row.id);
   const member = all.find(({ account_id: of }) => of === userId);
-  if (!member || userId === accountId) return undefined;
-  if (before !== undefined && isAtLeast(before as EnvironmentRole, member.role)) return undefined;
+  if (!member || (before !== undefined && isAtLeast(before as EnvironmentRole, member.role))) return undefined;
   const owners = all.filter(({ role }) => role === 'owner').length;
-  if (member.role !== 'owner' || owners > 1) return member;
-  if (all.some(({ account_id: of }) => of === accountId)) await changeRole(tx, row.id, accountId, 'owner');
-  else await join(tx, at, row, { accountId, email: (await findEmail(tx, accountId)) ?? '', role: 'owner' });
-  return member;
+  return member.role === 'owner' && owners === 1 ? undefined : member;
 }
 
 /** Takes back whom an app let into environments, and what it opened there for others. */
@@ -59,16 +54,16 @@ export const environmentsTakeBack = (kernel: Pick<Kernel, 'clock'>, environments
 const inEnvironments: ReadonlySet<string> = new Set(['member', 'role', 'port', 'ssh_key']);
 
 /** Whom it let in. */
-const people = ({ clock }: Pick<Kernel, 'clock'>, environments: Environments): TakesBack => ({
+const people = (kernel: Pick<Kernel, 'clock'>, environments: Environments): TakesBack => ({
   async member(tx, taken) {
     const row = await held(tx, taken.ids[0]);
-    const invited = row && (await invitedOf(tx, row.id, taken.ids[1]));
+    const invited = row && (await invitedOf(tx, kernel.clock, row.id, taken.ids[1]));
     if (invited) {
-      await withdrawInvitation(tx, clock, row.id, invited.account_id);
+      await withdrawInvitation(tx, kernel.clock, row.id, invited.account_id);
       const payload = { user_id: invited.account_id, role: invited.role };
       return environments.tell(tx, row, doerOf(taken), { kind: 'invitation_withdrawn', payload });
     }
-    const member = row && (await lessened(tx, (await readNow(tx, clock)).iso, row, taken));
+    const member = row && taken.ids[1] !== taken.accountId && (await lessened(tx, row, taken));
     if (!member) return;
     const { account_id: userId, role } = member;
     await deleteMember(tx, row.id, userId);
@@ -81,13 +76,14 @@ const people = ({ clock }: Pick<Kernel, 'clock'>, environments: Environments): T
     const row = await held(tx, taken.ids[0]);
     const before = taken.before as EnvironmentRole | undefined;
     if (!row || before === undefined) return;
-    const invited = await invitedOf(tx, row.id, taken.ids[1]);
+    if (taken.ids[1] === taken.accountId) return lost(kernel, environments)(tx, row, taken, before);
+    const invited = await invitedOf(tx, kernel.clock, row.id, taken.ids[1]);
     if (invited && !isAtLeast(before, invited.role)) {
       await changeInvitedRole(tx, row.id, invited.account_id, before);
       const payload = { user_id: invited.account_id, from: invited.role, to: before };
       return environments.tell(tx, row, doerOf(taken), { kind: 'member_changed', payload });
     }
-    const member = await lessened(tx, (await readNow(tx, clock)).iso, row, taken);
+    const member = await lessened(tx, row, taken);
     if (!member) return;
     const { account_id: userId, role } = member;
     await changeRole(tx, row.id, userId, before);
@@ -97,6 +93,23 @@ const people = ({ clock }: Pick<Kernel, 'clock'>, environments: Environments): T
     await environments.tell(tx, row, doerOf(taken), { kind: 'member_changed', payload });
   },
 });
+
+/** What an account lost by the app, or to whom it let in. */
+const lost =
+  ({ clock }: Pick<Kernel, 'clock'>, environments: Environments) =>
+  async (tx: Db, row: EnvironmentRow, taken: Taken, before: EnvironmentRole): Promise<void> => {
+    const { accountId } = taken;
+    const member = (await membersOf(tx, row.id)).find(({ account_id: of }) => of === accountId);
+    if (member && isAtLeast(member.role, before)) return;
+    if (member) {
+      await changeRole(tx, row.id, accountId, before);
+      const payload = { user_id: accountId, from: member.role, to: before };
+      return environments.tell(tx, row, doerOf(taken), { kind: 'member_changed', payload });
+    }
+    await comeBack(tx, clock, row, { accountId, email: (await findEmail(tx, accountId)) ?? '', role: before });
+    const payload = { user_id: accountId, role: before };
+    await environments.tell(tx, row, doerOf(taken), { kind: 'member_added', payload });
+  };
 
 /** What it opened there for others. */
 const opened = ({ clock }: Pick<Kernel, 'clock'>, environments: Environments): TakesBack => ({
