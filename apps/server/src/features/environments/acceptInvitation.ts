@@ -8,7 +8,7 @@ import { environmentStatesTable } from './environments.states.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
 import { takeInvitation } from './people/invitations.sql.ts';
-import { join, memberOf } from './people/members.ts';
+import { join, mayGive, memberOf } from './people/members.ts';
 import { membersOf } from './people/members.sql.ts';
 
 export const acceptInvitation = (environments: Environments): Operation =>
@@ -19,10 +19,13 @@ export const acceptInvitation = (environments: Environments): Operation =>
       if (!row || environmentStatesTable.isFinal(row.state)) throw notFound('invitation');
       // In any case: a release that knows of no invitations may have made the person a member meanwhile.
       const invited = await takeInvitation(tx, id, accountId);
-      const before = (await membersOf(tx, id)).find(({ account_id: of }) => of === accountId);
+      const members = await membersOf(tx, id);
+      const before = members.find(({ account_id: of }) => of === accountId);
       if (before) return { member: toChangedMember(before) };
       if (!invited) throw notFound('invitation');
-      const { role, ...wanted } = invited;
+      const { role, invited_by: by, ...wanted } = invited;
+      const inviter = members.find(({ account_id: of }) => of === by);
+      if (!inviter || !mayGive(inviter.role, role)) throw notFound('invitation');
       await join(tx, context.clock, row, { accountId, email: (await findEmail(tx, accountId)) ?? '', role }, wanted);
       const { member } = await memberOf(tx, context.clock, id, accountId);
       const payload = { user_id: accountId, role, linux_username: member.linux_username };

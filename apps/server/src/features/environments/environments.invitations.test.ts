@@ -105,6 +105,28 @@ describe('invitations into environments', () => {
     assert.deepEqual(await invitationsOf(other), []);
   });
 
+  test('an invitation is by the word of who gave its role last, and of nobody who may not give it', async () => {
+    const { id, path, owner, person: maintainer } = await invited('maintainer');
+    await accept(gateway, maintainer, id);
+    const person = await createAccount(gateway);
+    await invite(gateway, { id, by: maintainer, email: person.email, role: 'viewer' });
+    const of = `${path}/members/${person.id}`;
+    assert.equal((await ask(owner, 'PATCH', of, { role: 'owner' })).status, 200);
+    await ask(owner, 'PATCH', `${path}/members/${maintainer.id}`, { role: 'viewer' });
+    const [{ invited_by: by, role }] = await invitationsOf(person);
+    assert.deepEqual([by.user_id, role], [owner.id, 'owner']);
+    const { sql } = gateway.kernel;
+    for (const [who, now, status] of [
+      [maintainer, 'viewer', 404],
+      [maintainer, 'maintainer', 404],
+      [owner, 'viewer', 200],
+    ] as const) {
+      await sql`update environments.members set role = ${now} where account_id = ${maintainer.id} and environment_id = ${id}`;
+      await sql`update environments.invitations set invited_by = ${who.id} where account_id = ${person.id}`;
+      assert.equal((await ask(person, 'POST', `${path}/members/me/accept`)).status, status, now);
+    }
+  });
+
   test('whoever leaves, or is taken out, leaves no invitation behind that a release left beside the membership', async () => {
     for (const isMe of [true, false]) {
       const { id, path, own, owner, person } = await invited();

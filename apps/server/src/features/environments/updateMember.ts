@@ -21,7 +21,7 @@ export const updateMember = (environments: Environments): Operation =>
       if (role !== 'owner') checkOwnerStays({ member, owners });
       const { actor } = context;
       const isLess = !isAtLeast(role, member.role);
-      if (member.accepted_at === null) await changeInvitedRole(tx, id, userId, role);
+      if (member.accepted_at === null) await changeInvitedRole(tx, id, userId, role, actor.accountId);
       else await changeRole(tx, id, userId, role);
       if (!isLess || appOf(actor) === undefined) {
         const subject = `${id}/${userId}`;

@@ -101,11 +101,11 @@ export async function takeInvitation(
   db: Db,
   environmentId: string,
   accountId: string,
-): Promise<Pick<MemberRow, 'role' | 'linux_username' | 'place'> | undefined> {
-  const [row] = await db<Pick<MemberRow, 'role' | 'linux_username' | 'place'>[]>`
+): Promise<(Pick<MemberRow, 'role' | 'linux_username' | 'place'> & { invited_by: string | null }) | undefined> {
+  const [row] = await db<(Pick<MemberRow, 'role' | 'linux_username' | 'place'> & { invited_by: string | null })[]>`
     delete from environments.invitations
     where environment_id = ${environmentId} and account_id = ${accountId} and declined_at is null
-    returning role, linux_username, place`;
+    returning role, linux_username, place, invited_by`;
   return row;
 }
 
@@ -122,15 +122,16 @@ export async function declineInvitation(
   return count > 0;
 }
 
-/** Changes the role that somebody is invited for. */
+/** Changes the role that somebody is invited for; `by`: by whose word they come from now on, if not by the same. */
 export async function changeInvitedRole(
   db: Db,
   environmentId: string,
   accountId: string,
   role: EnvironmentRole,
+  by: string | null = null,
 ): Promise<void> {
   await db`
-    update environments.invitations set role = ${role}
+    update environments.invitations set role = ${role}, invited_by = coalesce(${by}, invited_by)
     where environment_id = ${environmentId} and account_id = ${accountId}`;
 }
 

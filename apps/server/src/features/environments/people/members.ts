@@ -118,6 +118,10 @@ export function checkGift(actor: Actor, role: EnvironmentRole): void {
   if (isAtLeast(role, 'developer')) checkOfApps(actor, 'environments:terminal');
 }
 
+/** Whether who has one role may give another. */
+export const mayGive = (own: EnvironmentRole, role: EnvironmentRole): boolean =>
+  isAtLeast(own, role === 'owner' ? 'owner' : 'maintainer');
+
 /** Who makes, changes or removes an owner is one (design: answers, "member roles"). Throws 403. */
 export function checkOwners(own: EnvironmentRole, ...roles: EnvironmentRole[]): void {
   if (roles.includes('owner')) checkRole(own, 'owner', 'to make, change or remove an owner');
