@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { rowsInOthers, takeBudget } from '../../kernel/share/budgets.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
 import { environmentOf } from '../environments/environments.testing.ts';
+import { newBrowser } from '../notifications/notifications.testing.ts';
 import { letIn } from './connections.testing.ts';
 
 const scopes = ['environments', 'environments:terminal', 'notifications', 'transcripts'];
@@ -203,6 +205,27 @@ describe('taking back what an app let in', () => {
       update environments.invitations set created_at = created_at - interval '31 days' where environment_id = ${again.id}`;
     await job('environments.sweep');
     assert.equal(await again.total(), 0);
+  });
+
+  test('counts none of what is gone: browsers that unsubscribed, were removed or forgotten, links that are over', async () => {
+    const { account, app, total } = await begin();
+    const { sql } = gateway.kernel;
+    const subscribe = async () => {
+      const endpoint = `https://127.0.0.1:9/${randomUUID()}`;
+      const body = { endpoint, keys: newBrowser().json };
+      return (await ok(app, 'POST', '/v1/push/subscriptions', body)).subscription as { id: string; endpoint: string };
+    };
+    const [first, second] = [await subscribe(), await subscribe()];
+    const { transcript } = await ok(app, 'POST', '/v1/transcripts', { title: 'Talk' });
+    await ok(app, 'POST', `/v1/transcripts/${transcript.id}/shares`, {});
+    assert.equal(await total(), 3);
+    await ok(account, 'DELETE', '/v1/push/subscriptions', { endpoint: first.endpoint });
+    await ok(account, 'DELETE', `/v1/push/subscriptions/${second.id}`);
+    await sql`update transcripts.shares set expires_at = now() - interval '8 days' where account_id = ${account.id}`;
+    await job('transcripts.purge');
+    assert.equal(await total(), 0);
+    for (let n = 0; n < 51; n += 1) await subscribe();
+    assert.equal(await total(), 50);
   });
 
   test('waits for nobody who waits for it: who holds an environment goes on to what is noted, and to budgets', async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Db, nowOf, type Time } from '../../../kernel/db/db.ts';
+import { noteAllGone } from '../../../kernel/records/let-in.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../../kernel/db/paging.ts';
 
 /** A browser that was not seen for so many days is silent: some phones stop to show what it is sent. */
@@ -34,6 +35,14 @@ interface NewSubscription {
   hideContents: boolean | undefined;
 }
 
+/** Notes that these go: an app had let them in. */
+const noteIdsGone = (db: Db, gone: readonly { id: string }[]): Promise<void> =>
+  noteAllGone(
+    db,
+    ['push'],
+    gone.map(({ id }) => id),
+  );
+
 const hashOf = (endpoint: string): Buffer => createHash('sha256').update(endpoint).digest();
 
 /**
@@ -48,9 +57,10 @@ export async function upsertSubscription(
   const { accountId, endpoint, p256dh, auth, deviceName = null, hideContents = null } = subscription;
   const { loginId = null } = subscription;
   const [hash, now] = [hashOf(endpoint), nowOf(db, time)];
-  await db`
+  const former = await db<{ id: string }[]>`
     delete from notifications.subscriptions
-    where endpoint_hash = ${hash} and account_id <> ${accountId} and p256dh = ${p256dh} and auth = ${auth}`;
+    where endpoint_hash = ${hash} and account_id <> ${accountId} and p256dh = ${p256dh} and auth = ${auth} returning id`;
+  await noteIdsGone(db, former);
   const [row] = await db<(SubscriptionRow & { isNew: boolean })[]>`
     insert into notifications.subscriptions as s
       (account_id, login_id, endpoint, endpoint_hash, p256dh, auth, device_name, hide_contents, created_at, last_seen_at)
@@ -79,35 +89,45 @@ export async function listSubscriptions(
 
 /** Forgets the oldest browsers of an account beyond `most`. */
 export async function trimSubscriptions(db: Db, accountId: string, most: number): Promise<void> {
-  await db`
+  const gone = await db<{ id: string }[]>`
     delete from notifications.subscriptions where id in (
       select id from notifications.subscriptions where account_id = ${accountId}
-      order by created_at desc, id offset ${most})`;
+      order by created_at desc, id offset ${most})
+    returning id`;
+  await noteIdsGone(db, gone);
 }
 
 /** Forgets a browser of the account by its endpoint; answers its id. */
 export async function deleteSubscription(db: Db, accountId: string, endpoint: string): Promise<string | undefined> {
-  const [row] = await db<{ id: string }[]>`
+  const gone = await db<{ id: string }[]>`
     delete from notifications.subscriptions where account_id = ${accountId} and endpoint_hash = ${hashOf(endpoint)}
     returning id`;
-  return row?.id;
+  await noteIdsGone(db, gone);
+  return gone[0]?.id;
 }
 
 /** Forgets a browser of the account by its id; answers whether it was there. */
 export async function deleteSubscriptionById(db: Db, accountId: string, id: string): Promise<boolean> {
-  return (await db`delete from notifications.subscriptions where account_id = ${accountId} and id = ${id}`).count > 0;
+  const gone = await db<{ id: string }[]>`
+    delete from notifications.subscriptions where account_id = ${accountId} and id = ${id} returning id`;
+  await noteIdsGone(db, gone);
+  return gone.length > 0;
 }
 
 /** Forgets browsers whose login was ended: of an account, or of all. */
 export async function dropUntold(db: Db, accountId?: string): Promise<void> {
-  await db`
+  const gone = await db<{ id: string }[]>`
     delete from notifications.subscriptions where id not in (select id from notifications.told_view)
-      ${accountId === undefined ? db`` : db`and account_id = ${accountId}`}`;
+      ${accountId === undefined ? db`` : db`and account_id = ${accountId}`} returning id`;
+  await noteIdsGone(db, gone);
 }
 
 /** Forgets a browser that its push service does not know any more, and what was still to be sent to it. */
 export async function dropSubscription(db: Db, id: string): Promise<void> {
-  await db`delete from notifications.subscriptions where id = ${id}`;
+  await noteIdsGone(
+    db,
+    await db<{ id: string }[]>`delete from notifications.subscriptions where id = ${id} returning id`,
+  );
 }
 
 /** Notes that the push service of a browser has just taken a notification. */

@@ -1,4 +1,5 @@
 import { type Db, nowOf, type Time } from '../../../kernel/db/db.ts';
+import { noteAllGone } from '../../../kernel/records/let-in.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../../kernel/db/paging.ts';
 import type { Quota } from '../../../kernel/records/quotas.ts';
 
@@ -81,5 +82,12 @@ export async function countView(db: Db, time: Time, id: string): Promise<void> {
 
 /** Forgets links that expired a week ago. */
 export async function sweepShares(db: Db, time: Time): Promise<void> {
-  await db`delete from transcripts.shares where expires_at < ${nowOf(db, time)}::timestamptz - interval '7 days'`;
+  const gone = await db<{ id: string; transcript_id: string }[]>`
+    delete from transcripts.shares where expires_at < ${nowOf(db, time)}::timestamptz - interval '7 days'
+    returning id, transcript_id`;
+  await noteAllGone(
+    db,
+    ['share'],
+    gone.map(({ id, transcript_id: of }) => `${of}/${id}`),
+  );
 }
