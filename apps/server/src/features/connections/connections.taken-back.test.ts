@@ -270,4 +270,15 @@ describe('taking back what an app let in', () => {
       ['ended'],
     );
   });
+
+  test('switches a webhook off that was the person’s, and deletes one that was the app’s', async () => {
+    const { account, app, disconnect } = await begin();
+    const hooks = '/v1/notifications/webhooks';
+    const make = ({ key }: { key: string }) => ok({ key }, 'POST', hooks, { name: 'Out', url: 'http://127.0.0.1:9/a' });
+    const [own, ofApp] = [await make(account), await make(app)];
+    for (const { id } of [own, ofApp]) await ok(app, 'PATCH', `${hooks}/${id}`, { url: 'http://127.0.0.1:9/b' });
+    await disconnect();
+    assert.equal((await ok(account, 'GET', `${hooks}/${own.id}`)).enabled, false);
+    assert.equal((await ask(account, 'GET', `${hooks}/${ofApp.id}`)).status, 404);
+  });
 });

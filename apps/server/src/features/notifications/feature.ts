@@ -63,7 +63,7 @@ export function notificationsFeature(kernel: Kernel): Feature {
     },
     jobs: [sweepNotifications],
     overview: notificationsOverview,
-    takesBack: notificationsTakeBack,
+    takesBack: notificationsTakeBack(kernel),
     topic: contract.notifications.list,
     async start(_kernel, { works, serves, isCopy }) {
       if (works) outbox.start();

@@ -38,8 +38,9 @@ export const updateWebhook = operation(contract.notifications.updateWebhook, asy
     const act = { action: 'notifications.updateWebhook', subject: row.id, details };
     await writeAct(tx, { accountId: actor.accountId, by, ...act });
     const isElsewhere = url !== opened?.url || format !== row.format;
-    // Where an app has a person's go, it is the app's.
-    if (url !== opened?.url) await noteLetIn(tx, actor, { kind: 'webhook', subject: row.id, name: new URL(url).host });
+    // Where an app has a person's go, it is switched off with the app: its former address is not kept.
+    const changed = { kind: 'webhook', subject: row.id, name: new URL(url).host, before: 'elsewhere' } as const;
+    if (url !== opened?.url) await noteLetIn(tx, actor, changed);
     const terms = { name, format, types, enabled, sealed, isElsewhere };
     return toWebhook(await updateRow(tx, clock, row.id, terms), secrets, actor);
   });

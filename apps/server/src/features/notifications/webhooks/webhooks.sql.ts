@@ -93,6 +93,15 @@ export async function deleteWebhook(db: Db, accountId: string, id: string): Prom
   return rows.length > 0;
 }
 
+/** Switches a webhook of the account off; answers whether there was one that was on. */
+export async function switchOff(db: Db, time: Time, accountId: string, id: string): Promise<boolean> {
+  const { count } = await db`
+    update notifications.webhooks set enabled = false, updated_at = ${nowOf(db, time)}
+    where id = ${id} and account_id = ${accountId} and enabled`;
+  if (count > 0) await dropWaiting(db, id);
+  return count > 0;
+}
+
 /** Forgets what waits for a webhook, and says of no attempt any more that another follows. */
 async function dropWaiting(db: Db, id: string): Promise<void> {
   await db`delete from notifications.deliveries where webhook_id = ${id}`;
