@@ -128,6 +128,21 @@ describe('taking back what an app let in', () => {
     }
   });
 
+  test('takes nobody out whom somebody else has given more since, but one guest does not keep another', async () => {
+    const { account, app, add, give, roleOf, disconnect } = await begin();
+    const people = [await createAccount(gateway), await createAccount(gateway), await createAccount(gateway)] as const;
+    const [owner, trusted, guest] = people;
+    const kept = await createAccount(gateway);
+    await add(account, owner, 'owner');
+    await add(app, trusted, 'viewer');
+    await add(app, guest, 'maintainer');
+    await add(app, kept, 'viewer');
+    await give(owner, trusted, 'maintainer');
+    await give(guest, kept, 'developer');
+    await disconnect();
+    assert.deepEqual(await Promise.all([trusted, guest, kept].map(roleOf)), ['maintainer', undefined, undefined]);
+  });
+
   test('gives back what guests, or the app itself, took from the person, also where the guest went since', async () => {
     const lowered = await begin();
     const guests = [await createAccount(gateway), await createAccount(gateway)] as const;

@@ -92,6 +92,24 @@ export async function noteAllGone(db: Db, kinds: readonly LetInKind[], subjects:
       delete from kernel.let_in where kind = any(${[...kinds]}::text[]) and subject = any(${[...subjects]}::text[])`;
 }
 
+/**
+ * Notes that an account vouches for somebody whom apps of others let in: they stay, unless the account itself, `own`, came by
+ * the same apps.
+ */
+export async function noteVouched(
+  db: Db,
+  accountId: string,
+  kinds: readonly LetInKind[],
+  { subject, own }: { subject: string; own: string },
+): Promise<void> {
+  await db`
+    delete from kernel.let_in l
+    where l.kind = any(${[...kinds]}::text[]) and l.subject = ${subject} and l.account_id <> ${accountId}
+      and not exists (
+        select from kernel.let_in o
+        where o.account_id = l.account_id and o.kind = any(${[...kinds]}::text[]) and o.subject = ${own})`;
+}
+
 /** The apps of an account that let somebody in. */
 export async function appsThatLetIn(
   db: Db,

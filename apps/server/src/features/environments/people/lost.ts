@@ -1,6 +1,6 @@
 import type { Actor } from '../../../kernel/base/actor.ts';
 import type { Db } from '../../../kernel/db/db.ts';
-import { appOf, appsThatLetIn, noteGone, noteLost } from '../../../kernel/records/let-in.ts';
+import { appOf, appsThatLetIn, noteGone, noteLost, noteVouched } from '../../../kernel/records/let-in.ts';
 import type { MemberRow } from '../environments.rows.ts';
 
 /** The apps of a member by which the caller acts on them: the app itself, or those that let the caller in. */
@@ -19,9 +19,16 @@ export async function noteNew(tx: Db, actor: Actor, id: string, userId: string):
   await noteGone(tx, ['member', 'role'], `${id}/${userId}`, isByApps ? { except: userId } : {});
 }
 
-/** Notes that a member's role changed: what their own apps took from them by it comes back; what others decided stays. */
+/**
+ * Notes that a member's role changed: what their own apps took from them by it comes back; what others decided stays. Who gives
+ * them more by themselves vouches for them.
+ */
 export async function noteChanged(tx: Db, actor: Actor, member: MemberRow, isLess: boolean): Promise<void> {
   const { environment_id: id, account_id: userId } = member;
+  if (!isLess && appOf(actor) === undefined && userId !== actor.accountId) {
+    const who = { subject: `${id}/${userId}`, own: `${id}/${actor.accountId}` };
+    await noteVouched(tx, actor.accountId, ['member', 'role'], who);
+  }
   const apps = await appsBehind(tx, actor, id, userId);
   if (apps.length === 0) await noteGone(tx, ['role'], `${id}/${userId}`, { accountId: userId });
   else if (isLess) await noteLost(tx, apps, lostBy(member));
