@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { Db, Sql } from './kernel/db/db.ts';
+import { onBehalfOf } from './kernel/db/fair.ts';
 import { asOwner, type TestDatabase } from './testing.ts';
 
 /** Undoes a transaction. */
@@ -31,15 +33,20 @@ export async function pagesOf(database: TestDatabase, work: (db: Db) => Promise<
   return pages;
 }
 
+/** More than a pool of the tests has. */
+const mostConnections = 16;
+
 /** The statements that connections of these pools have prepared. */
 export async function statementsOf(pools: readonly Sql[]): Promise<string[]> {
   const found = await Promise.all(
     pools.flatMap((pool) =>
-      // At once, so that each is asked on a connection of its own.
-      Array.from(
-        { length: pool.options.max },
-        () => pool<{ statement: string }[]>`
-          select p.statement from pg_prepared_statements p, (select pg_sleep(0.2)) together`,
+      // At once and for an account each, so that every connection is asked, whoever has which.
+      Array.from({ length: mostConnections }, () =>
+        onBehalfOf(
+          randomUUID(),
+          async () => pool<{ statement: string }[]>`
+            select p.statement from pg_prepared_statements p, (select pg_sleep(0.2)) together`,
+        ),
       ),
     ),
   );
