@@ -107,6 +107,31 @@ describe('a platform whose worker is gone', () => {
     assert.deepEqual([found?.ok, found?.found], [true, '2 gateways, 1 worker']);
   });
 
+  test('is said by a copy of a platform to nobody, and what waits there is not sent: the first one lives', async () => {
+    await using mails = new TestMailServer();
+    await mails.listen();
+    const { clock, database, start } = await open();
+    await using _database = database;
+    const settings = { SVC_SMTP_URL: mails.url, SVC_MAIL_FROM: 'svc@svc.test' };
+    await using copy = await start({ ...serving, isCopy: true }, settings);
+    const { id } = await createAccount(copy);
+    await setOperator(copy.kernel.sql, id, true);
+    const { kernel } = copy;
+    const waits = {
+      accountId: id,
+      dedupeKey: 'x',
+      type: 'test.told',
+      title: 'Waits',
+      body: '',
+      severity: 'critical',
+    } as const;
+    await inTransaction(kernel.sql, (db) => notify(kernel, db, waits));
+    await turn(clock, 42_000, [copy]);
+    assert.equal((await ready(copy)).status, 503);
+    await turn(clock, 42_000, [copy]);
+    assert.deepEqual([await told(copy)(), mails.mails.length], [['test.told'], 0]);
+  });
+
   test('is said where there never was one, by mail too: the gateway sends what no worker sends', async () => {
     await using mails = new TestMailServer();
     await mails.listen();
