@@ -24,7 +24,7 @@ interface Heard {
   holders: Set<string>;
 }
 
-/** Opens the turns of the node whose state is in `dir`. A file that cannot be read, as after a power cut, holds none. */
+/** Opens the turns of the node with its state in `dir`. A file that cannot be read (after a power cut) holds none. */
 export async function openTurns(dir: string, log: (message: string, details?: object) => void): Promise<Turns> {
   const path = join(dir, 'turns.json');
   // In the order in which they were heard last.

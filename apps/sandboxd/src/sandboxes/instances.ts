@@ -77,7 +77,7 @@ export function createInstances(parts: InstanceParts): Instances {
       try {
         client = await connectShim(join(parts.dir, record.instance, 'shim.sock'));
         const group = await parts.groups.open(record.instance, hardLimits(parts.limits, record.backend));
-        // Its shim lives: an agent that is slow, or stands still for a snapshot, is waited for; one that is frozen says nothing.
+        // Its shim lives: an agent that is slow, or stands still for a snapshot, is waited for. A frozen one is silent.
         if (record.frozenAt === undefined) await inTime(client.ask({ kind: 'ping' }), readyMs);
         const { instance: id, guest, uid, image } = record;
         return { instance: instanceOf(parts, { id, guest, uid, rootfs: image.rootfs }, group), group, client };

@@ -148,8 +148,8 @@ export async function destroy(context: Context, id: string): Promise<void> {
 }
 
 /**
- * Stops a sandbox where it stands, or lets it go on, and keeps since when; it ends at its time all the same. Where control groups cannot
- * (before Linux 5.2, or without rights) it runs on. Throws `no_sandbox`.
+ * Stops a sandbox where it stands, or lets it go on, and keeps since when; it ends at its time all the same. Where
+ * control groups cannot (before Linux 5.2, or without rights) it runs on. Throws `no_sandbox`.
  */
 export async function freeze(context: Context, id: string, frozen: boolean): Promise<void> {
   const entry = entryOf(context, id);
