@@ -83,7 +83,7 @@ export const sandboxRoutes: Route[] = [
   },
 ];
 
-/** Throws `fenced` for a platform without turns where its installation has some: it may know nothing of this sandbox. */
+/** Throws `fenced` for a platform without turns where its installation has some: it may not know this sandbox. */
 async function remove(call: Call): Promise<void> {
   const { node, request } = call;
   const owner = node.context.entries.get(idOf(call))?.record.owner;
