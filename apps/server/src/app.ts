@@ -32,12 +32,12 @@ export interface App {
 }
 
 /** Mounts the pages besides the operations. */
-function mountPages(http: FastifyInstance): void {
+function mountPages(http: FastifyInstance, config: Kernel['config']): void {
   mountHome(http, { npm: clients.npm.path, pip: clients.pip.path });
   mountReference(http);
   for (const program of [hostProgram, clients.npm, clients.pip]) mountInstall(http, program);
   mountRedirect(http, clients.wheel, clients.pip.path);
-  refuseMethods(http, withoutStreams);
+  refuseMethods(http, config, withoutStreams);
 }
 
 /** Builds the server of a process that has this role. */
@@ -61,7 +61,7 @@ export function buildApp(kernel: Kernel, role: Role = wholeRole): App {
     features,
     role,
   );
-  if (role.serves) mountPages(http);
+  if (role.serves) mountPages(http, kernel.config);
   kernel.metrics.gauge('svc_held_body_bytes', 'Bytes of request bodies in memory', () => http.bodies.heldBytes());
   kernel.metrics.gauge('svc_open_streams', 'Open SSE streams', () => kernel.streams.count());
 

@@ -248,7 +248,7 @@ export async function http(
   });
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.includes('json') ?? false;
-  return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+  return { status: response.status, body: isJson && text !== '' ? JSON.parse(text) : text, headers: response.headers };
 }
 
 /** A client of the SDK for an account, optionally as a device. */

@@ -4,7 +4,7 @@ import type { RefusedMethods } from '../../kernel/mount/methods.ts';
 export const withoutStreams: RefusedMethods = {
   url: '/mcp',
   allow: 'POST',
-  methods: ['GET', 'DELETE'],
+  methods: ['GET', 'HEAD', 'DELETE'],
   body: {
     jsonrpc: '2.0',
     error: { code: -32_000, message: 'Method not allowed: messages of the protocol are sent with POST' },

@@ -84,10 +84,13 @@ describe('the Model Context Protocol', () => {
     await assert.rejects(connect('legacy', 'svc_wrong'));
   });
 
-  test('there is no stream of the server, and no session that could be ended: GET and DELETE are answered 405', async () => {
-    for (const method of ['GET', 'DELETE']) {
+  test('there is no stream of the server, and no session that could be ended: GET, HEAD and DELETE are 405, or 401 without a credential', async () => {
+    for (const method of ['GET', 'HEAD', 'DELETE']) {
       const answer = await http(t.gateway.url, '/mcp', { method, key: t.account.key });
-      assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'POST']);
+      assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'POST'], method);
+      const asked = await http(t.gateway.url, '/mcp', { method });
+      assert.equal(asked.status, 401, method);
+      assert.match(asked.headers.get('www-authenticate') ?? '', /^Bearer resource_metadata="[^"]+\/mcp"$/);
     }
   });
 
