@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import { after, before, describe, test } from 'node:test';
 import { wordsOf } from '@svc/words';
 import { type TrustedCertificate, trustCertificate } from '../../testing.tls.ts';
 import { http } from '../../testing.ts';
-import { freePort, openPlatform, person, type Platform, PlayedBrowser } from './auth.testing.ts';
+import { freePort, openPlatform, type Platform, PlayedBrowser, person } from './auth.testing.ts';
 
 const callback = 'https://app.example.test/callback';
 
@@ -55,6 +56,12 @@ describe('apps that nobody vouches for', () => {
     ],
   };
 
+  const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const ofKeys = {
+    token_endpoint_auth_method: 'private_key_jwt',
+    jwks: { keys: [{ ...keys.publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'ES256' }] },
+  };
+
   /** A document whose answers go to the person's machine or to a scheme, as editors publish it. */
   const ofEditor = { redirect_uris: ['http://localhost/callback', 'http://127.0.0.1:33418/', 'zed://oauth'] };
   before(async () => {
@@ -63,8 +70,9 @@ describe('apps that nobody vouches for', () => {
     at = `https://127.0.0.1:${port}`;
     server = createServer({ key: certificate.key, cert: certificate.cert }, ({ url = '' }, response) => {
       asked.push(url);
-      const editors = url === '/editor.json' && JSON.stringify(documentOf(url, ofEditor));
-      const [status, headers, body] = editors ? [200, {}, editors] : (documents[url]?.(url) ?? [404, {}, '']);
+      const more = { '/editor.json': ofEditor, '/keys.json': ofKeys }[url];
+      const own = more && JSON.stringify(documentOf(url, more));
+      const [status, headers, body] = own ? [200, {}, own] : (documents[url]?.(url) ?? [404, {}, '']);
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       if (headers['content-length'] === undefined) response.end(body);
       else response.write(body);
@@ -162,5 +170,34 @@ describe('apps that nobody vouches for', () => {
     const { status, body, headers } = await register();
     assert.deepEqual([status, body.error, typeof body.error_description], [429, 'rate_limited', 'string']);
     assert.equal(headers.get('retry-after'), '3600');
+  });
+
+  test('a document with keys is believed by a signature of them that ends within ten minutes, once', async () => {
+    const id = `${at}/keys.json`;
+    const issuer = `http://localhost:${allowing.port}/auth`;
+    const part = (of: object) => Buffer.from(JSON.stringify(of)).toString('base64url');
+    const proofOf = (seconds: number, by = keys.privateKey) => {
+      const now = Math.floor(Date.now() / 1000);
+      const claims = { iss: id, sub: id, aud: issuer, jti: randomUUID(), iat: now, exp: now + seconds };
+      const text = `${part({ alg: 'ES256', kid: 'one' })}.${part(claims)}`;
+      const signature = sign('sha256', Buffer.from(text), { key: by, dsaEncoding: 'ieee-p1363' });
+      return `${text}.${signature.toString('base64url')}`;
+    };
+    const ask = async (proof?: string) => {
+      const form = { grant_type: 'refresh_token', refresh_token: 'none', client_id: id };
+      const shown = proof && {
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        client_assertion: proof,
+      };
+      const body = new URLSearchParams({ ...form, ...shown });
+      return ((await (await fetch(`${issuer}/token`, { method: 'POST', body })).json()) as { error: string }).error;
+    };
+    const good = proofOf(300);
+    const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+    // Who is believed learns that the token is none.
+    assert.deepEqual(
+      [await ask(good), await ask(good), await ask(proofOf(86_400)), await ask(proofOf(300, stranger)), await ask()],
+      ['invalid_grant', 'invalid_client', 'invalid_client', 'invalid_client', 'invalid_client'],
+    );
   });
 });

@@ -1,25 +1,25 @@
 import type { IncomingMessage } from 'node:http';
-import { dropBody } from '../../kernel/http/leftover.ts';
+import { wordsOf } from '@svc/words';
 import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import type { Feature } from '../../kernel/feature.ts';
+import { dropBody } from '../../kernel/http/leftover.ts';
 import { consent } from './flows/consent.ts';
-import { ofRequest, type OfRequest } from './flows/device.ts';
+import { type OfRequest, ofRequest } from './flows/device.ts';
 import type { FlowParts } from './flows/parts.ts';
 import { passkeyOptions } from './flows/passkeys.ts';
 import { phone } from './flows/phone.ts';
-import { register } from './flows/register.ts';
 import { recover } from './flows/recover.ts';
+import { register } from './flows/register.ts';
 import { isResource, resource } from './flows/resources.ts';
 import { mayResume, signIn } from './flows/sign-in.ts';
 import { signUp } from './flows/sign-up.ts';
 import { start } from './flows/start.ts';
-import { headersOf, takesSignIns, PageVisit } from './flows/visit.ts';
+import { headersOf, PageVisit, takesSignIns } from './flows/visit.ts';
 import { type PageAsset, pageAssets } from './pages/assets.ts';
 import { errorPage, messagePage } from './pages/notes.ts';
-import { wordsOf } from '@svc/words';
-import { forNetwork } from './provider/network.ts';
-import { makeRoomForBegun } from './provider/records.sql.ts';
 import { isOfMcp, mcpScopes } from './provider/clients.ts';
+import { forNetwork } from './provider/network.ts';
+import { makeRoomForBegun, mostBegun } from './provider/records.sql.ts';
 import { alike, resourceOf } from './provider/urls.ts';
 
 type Open = NonNullable<Feature['raw']>[number]['open'];
@@ -108,7 +108,7 @@ export class AuthServer {
       const { allowed } = await kernel.limiter.take({ name: 'authorize', perMinute: mostInteractions }, visit.network);
       if (!allowed) throw tooMany();
     }
-    if (path === '/authorize' || path === '/device/authorize') await makeRoomForBegun(kernel.sql, mostOpen);
+    if (path === '/authorize' || path === '/device/authorize') await makeRoomForBegun(kernel.sql, mostBegun);
     // Each such page leaves a row too.
     if (method !== 'POST' && (path === '/device' || path === '/logout')) {
       const { allowed } = await kernel.limiter.take({ name: 'authorize', perMinute: mostInteractions }, visit.network);
@@ -165,8 +165,6 @@ export class AuthServer {
 
 /** Codes, tokens and the like that a network may ask for in a minute. */
 const mostPosts = 600;
-/** Interactions and codes of devices that may be open. */
-const mostOpen = 100_000;
 
 /** Whether a request goes on with a device's code: the library answers 500 where the browser's session is gone meanwhile. */
 const goesOn = (method: string, path: string): boolean =>

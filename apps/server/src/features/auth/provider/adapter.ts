@@ -10,11 +10,13 @@ import {
   findRecord,
   findRecordByUid,
   findRecordByUserCode,
+  makeRoomForBegun,
+  mostBegun,
   type NewRecord,
-  trimRecords,
   type RecordKey,
   type RecordRow,
   sealedRecords,
+  trimRecords,
   writeRecord,
 } from './records.sql.ts';
 
@@ -62,7 +64,7 @@ type Refuse = (message: string) => Error;
 const mostKept: Readonly<Record<string, number>> = { Session: 100, Grant: 20, RefreshToken: 50 };
 
 /** Records that anybody makes by asking: the network that holds most of them makes room where there are too many. */
-const begun = new Set(['Interaction', 'DeviceCode']);
+const begun = new Set(['Interaction', 'DeviceCode', 'ReplayDetection']);
 
 /** Records that show that their app is used. */
 const kept = new Set(['Grant', 'RefreshToken']);
@@ -86,6 +88,8 @@ export class Records implements Adapter {
     const { sql, config } = this.#kernel;
     const network = begun.has(this.#model) ? currentNetwork() : null;
     const record = recordOf(this.#kernel, this.#model, { id, payload, expiresIn, network });
+    // The token endpoint makes these, where nobody has looked for room yet.
+    if (this.#model === 'ReplayDetection') await makeRoomForBegun(sql, mostBegun);
     const write = async (db: Db): Promise<void> => {
       if (!(await writeRecord(db, record))) throw this.#refuse('the grant was revoked');
       const { clientId } = record;

@@ -1,7 +1,8 @@
 import { freshSeconds, isStrong, scopeNames, scopesOfApps } from '@svc/contract';
-import type { Configuration, default as Provider, KoaContextWithOIDC } from 'oidc-provider';
+import type { Configuration, KoaContextWithOIDC, default as Provider } from 'oidc-provider';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import type { Connections } from '../../connections/index.ts';
+import { mostDays } from '../people/logins.sql.ts';
 import { Records } from './adapter.ts';
 import { findClient } from './clients.sql.ts';
 import { hubClient, isOfMcp, ownClients, registeredClient, trustOf } from './clients.ts';
@@ -17,7 +18,6 @@ import {
   secureCookies,
 } from './library.ts';
 import type { ProviderPages } from './pages.ts';
-import { mostDays } from '../people/logins.sql.ts';
 import { kindOfRedirect } from './redirects.ts';
 import { basePath, resourceOf } from './urls.ts';
 
@@ -56,6 +56,8 @@ const life = {
 const grantSeconds = 30 * 86_400;
 /** Of a browser that nobody is signed in with, such as one that opened the page of a device. */
 const nobodysSeconds = 3_600;
+
+const assertionSeconds = 600;
 
 /** Scopes of OpenID. */
 export const openIdScopes = ['openid', 'email', 'profile', 'offline_access'];
@@ -127,8 +129,13 @@ async function configurationOf(parts: ProviderParts, library: Library): Promise<
       id_token_signed_response_alg: 'ES256',
       token_endpoint_auth_method: 'none',
     },
-    enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
-    clientAuthMethods: ['none'],
+    enabledJWA: {
+      idTokenSigningAlgValues: ['ES256'],
+      clientAuthSigningAlgValues: ['ES256', 'RS256', 'PS256', 'EdDSA', 'Ed25519'],
+    },
+    // What has keys in its metadata document signs who it is; whatever registers itself is public.
+    clientAuthMethods: ['none', 'private_key_jwt'],
+    assertJwtClientAuthClaimsAndHeader: (_ctx, { exp }) => checkAssertion(library, exp, kernel.clock.now()),
     responseTypes: ['code'],
     scopes: openIdScopes,
     claims: { openid: ['sub', 'amr'], email: ['email', 'email_verified'], profile: ['name'] },
@@ -164,6 +171,12 @@ async function configurationOf(parts: ProviderParts, library: Library): Promise<
     // What the library fetches is named by strangers: metadata documents of clients.
     fetch: (url: unknown) => pages.fetch(String(url)),
   } as Configuration;
+}
+
+/** What shows who an app is counts for a few minutes: it is remembered for so long, lest it be used twice. */
+async function checkAssertion({ errors }: Library, end: unknown, now: number): Promise<void> {
+  if (typeof end === 'number' && end <= now / 1000 + assertionSeconds) return;
+  throw new errors.InvalidClientAuth(`a client_assertion ends within ${assertionSeconds} seconds`);
 }
 
 function featuresOf({ kernel, pages }: ProviderParts, library: Library): Configuration['features'] {

@@ -1,7 +1,7 @@
+import type { Sealed } from '../../../kernel/base/crypto.ts';
 import type { Db } from '../../../kernel/db/db.ts';
 import { countHeld, makeRoom } from '../people/room.sql.ts';
 import { hubClient } from './clients.ts';
-import type { Sealed } from '../../../kernel/base/crypto.ts';
 
 /** Payloads of what the identity provider keeps. */
 export const sealedRecords: Sealed = { purpose: 'auth-record', table: 'auth.records', column: 'payload' };
@@ -136,15 +136,18 @@ export async function sweepRecords(db: Db, most: number): Promise<number> {
   return count;
 }
 
-/** Interactions and codes of devices that are under way. */
+/** Interactions and codes of devices that are under way, and proofs of apps that count no second time. */
 const begun = (db: Db) => ({
   table: db`auth.records`,
-  held: db`model in ('Interaction', 'DeviceCode') and expires_at > now()`,
+  held: db`model in ('Interaction', 'DeviceCode', 'ReplayDetection') and expires_at > now()`,
   network: db`address`,
   since: db`created_at`,
 });
 
-/** Makes room for one more interaction or code of a device, where `most` are under way. */
+/** So many of them are kept. */
+export const mostBegun = 100_000;
+
+/** Makes room for one more of them, where `most` are under way. */
 export async function makeRoomForBegun(db: Db, most: number): Promise<void> {
   if ((await countHeld(db, begun(db), most)) >= most) await makeRoom(db, begun(db), Math.ceil(most / 100));
 }
