@@ -11,11 +11,17 @@ describe('a pool that all accounts share', () => {
     return { database: made, [Symbol.asyncDispose]: () => made[Symbol.asyncDispose]() };
   });
   /** Pools of `most` connections, and one apart that holds what others wait for. */
-  async function open(most: number) {
+  async function open(most: number, clock?: { monotonic: () => number }) {
     await using opening = new AsyncDisposableStack();
     const pool = (max: number) =>
       opening.adopt(openDatabase(database.target, max), (opened) => opened.end({ timeout: 1 }));
-    const [sql, apart] = [fairPool(Array.from({ length: most + 1 }, () => pool(1))), pool(2)];
+    const [sql, apart] = [
+      fairPool(
+        Array.from({ length: most + 1 }, () => pool(1)),
+        clock,
+      ),
+      pool(2),
+    ];
     const stack = opening.move();
     return { sql, apart, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   }
@@ -59,6 +65,38 @@ describe('a pool that all accounts share', () => {
       assert.ok(done.indexOf('c') <= 20, done.join(' '));
     });
     await waiting;
+  });
+
+  test('leaves one connection to an account whose statements took half of a minute, while others ask too', async () => {
+    let now = 0;
+    await using pool = await open(4, { monotonic: () => now });
+    const { sql, apart } = pool;
+    /** Has three statements of an account stand on so many connections, and no more. */
+    const standOn = async (wanted: number, account: string, key: number): Promise<void> => {
+      let waiting: Promise<unknown> | undefined;
+      await whileHeld(apart, key, async () => {
+        waiting = onBehalfOf(account, () => Promise.all([1, 2, 3].map(() => stuck(sql, key).execute())));
+        const count = async () =>
+          (await apart`select from pg_locks where locktype = 'advisory' and objid = ${key} and not granted`).length;
+        await until(async () => (await count()) === wanted);
+        await onBehalfOf(`after ${account} ${key}`, () => one(sql));
+        assert.equal(await count(), wanted);
+      });
+      await waiting;
+    };
+    await standOn(3, 'a', 11);
+    let long: Promise<unknown> | undefined;
+    await whileHeld(apart, 12, async () => {
+      long = onBehalfOf('a', () => stuck(sql, 12).execute());
+      await onBehalfOf('b', () => one(sql));
+      now += 30_000;
+    });
+    await long;
+    await onBehalfOf('b', () => one(sql));
+    await standOn(1, 'a', 13);
+    await standOn(3, 'b', 14);
+    now += 60_000;
+    await standOn(3, 'a', 15);
   });
 
   test('lets a transaction ask besides, with all other connections taken', async () => {

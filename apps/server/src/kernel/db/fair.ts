@@ -26,6 +26,10 @@ const shortMs = 25;
 const longMs = 200;
 const rememberedMs = 60_000;
 const mostRemembered = 10_000;
+/** An account whose statements took this long within a minute has one connection, as long as others ask for something too. */
+const mostSpentMs = 30_000;
+const minuteMs = 60_000;
+const otherWithinMs = 10_000;
 /** So often what is known of an account is written anew. */
 const notedEveryMs = 1_000;
 /** Statements under way on one connection, the one that runs among them. */
@@ -64,8 +68,8 @@ interface Waiting {
 
 /**
  * A pool of connections that all accounts share. Each of `connections` is a pool of one; the last is a spare. An account has
- * statements on all but one of the others at most, and what finds none free follows on one with statements of its own, or with
- * short ones of others: a way to the database is shared, as postgres.js does it, but never with a statement that takes long.
+ * statements on all but one of the others at most, or on one where its statements took 30 s of this minute and others ask too. What
+ * finds none free follows on one with statements of its own, or with short ones of others: a way to the database is shared, as postgres.js does it, but never with a statement that takes long.
  * What then is left waits, and accounts take turns. So one that asks for much holds up another one's statement by no more than
  * those of a few milliseconds. A transaction has its connection alone until it is over; what is asked within it besides never
  * waits for a place, which it might hold itself: it gets the spare. Not for cursors. Times are real, whatever a test's clock says.
@@ -140,6 +144,11 @@ class Places {
   readonly #waiting = new Map<string, Waiting[]>();
   /** Accounts that had statements, the one that was noted last at the end; and whether one took long. */
   readonly #known = new Map<string, { at: number; isLong: boolean }>();
+  /** Milliseconds that statements of each account took since this minute began. */
+  readonly #spent = new Map<string, number>();
+  #minuteEnds = 0;
+  /** The last two accounts that had statements, the platform itself aside. */
+  #latest: { accountId: string; at: number }[] = [];
   #waitingInAll = 0;
   #isComing = false;
 
@@ -155,7 +164,7 @@ class Places {
     const isOwn = (piece: Piece): boolean => piece.accountId === accountId;
     let held = 0;
     for (const { pieces } of this.#lanes) if (pieces.some(isOwn)) held += 1;
-    const mayHaveAnother = held < this.#mostOfOne;
+    const mayHaveAnother = held < (this.#isOver(accountId, at) ? 1 : this.#mostOfOne);
     let own: Lane | undefined;
     let short: Lane | undefined;
     for (const lane of this.#lanes) {
@@ -198,6 +207,7 @@ class Places {
     lane.pieces.splice(index, 1);
     if (index === 0) {
       this.#note(piece.accountId, at - lane.since > longMs, at);
+      this.#spend(piece.accountId, at - lane.since, at);
       lane.since = at;
     }
     // Not at once: a connection that broke fails what was under way on it first, and would still take more.
@@ -232,6 +242,26 @@ class Places {
       const last = this.#known.get(accountId);
       return last !== undefined && !(last.isLong && at - last.at < rememberedMs);
     });
+  }
+
+  /** Whether an account had its share of the minute, and others ask too: alone it may have all there is. */
+  #isOver(accountId: string, at: number): boolean {
+    if (accountId === everybody.accountId || at >= this.#minuteEnds) return false;
+    if ((this.#spent.get(accountId) ?? 0) < mostSpentMs) return false;
+    return this.#latest.some((other) => other.accountId !== accountId && at - other.at < otherWithinMs);
+  }
+
+  #spend(accountId: string, ms: number, at: number): void {
+    if (accountId === everybody.accountId) return;
+    if (at >= this.#minuteEnds) {
+      this.#spent.clear();
+      this.#minuteEnds = at + minuteMs;
+    }
+    if (this.#spent.size < mostRemembered || this.#spent.has(accountId))
+      this.#spent.set(accountId, (this.#spent.get(accountId) ?? 0) + ms);
+    const [last] = this.#latest;
+    if (last?.accountId === accountId) last.at = at;
+    else this.#latest = [{ accountId, at }, ...(last ? [last] : [])];
   }
 
   #note(accountId: string, isLong: boolean, at: number): void {
