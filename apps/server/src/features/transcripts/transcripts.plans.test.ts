@@ -4,6 +4,7 @@ import { before, describe, test } from 'node:test';
 import { shared } from '../../testing.shared.ts';
 import { asOwner, createAccount, openTest } from '../../testing.ts';
 import { randomOf } from '../../testing.random.ts';
+import { findRecordings } from './transcripts.summary.sql.ts';
 import { findByNames, findByWords, showPassages } from './analysis/search.sql.ts';
 import { quantised } from './analysis/vectors.ts';
 import { nearestVectors } from './analysis/vectors.sql.ts';
@@ -118,6 +119,27 @@ describe('a search beside 20,000 utterances of others', () => {
       looks.map(({ 'Actual Loops': loops }) => loops),
       [8],
     );
+  });
+
+  test('of titles reads no recording: the index has them, as a person or the insights set them', async () => {
+    const wanted = { pattern: '%heard%', prefix: 'heard%', most: 10 };
+    let text = '';
+    const heard = { unsafe: async (said: string) => ((text = said), []) } as unknown as typeof sql;
+    await findRecordings(heard, accountId, wanted);
+    const plan = await asOwner(database, async (owner) => {
+      await owner`vacuum transcripts.transcripts`;
+      // The table is small, and would be read whole for that alone.
+      await owner`set enable_seqscan = off`;
+      return owner.unsafe(`explain (generic_plan) ${text}`);
+    });
+    assert.match(JSON.stringify(plan), /Index Only Scan using transcripts_titles/);
+    const [{ id } = { id: '' }] = await sql<{ id: string }[]>`
+      update transcripts.transcripts set title = null, insights = '{"title":"What was heard"}'::jsonb
+      where id = (select id from transcripts.transcripts where account_id = ${accountId} limit 1) returning id`;
+    const found = async () => [...(await findRecordings(sql, accountId, wanted))];
+    assert.deepEqual(await found(), [{ id, title: 'What was heard' }]);
+    await sql`update transcripts.transcripts set title = 'Heard again' where id = ${id}`;
+    assert.deepEqual(await found(), [{ id, title: 'Heard again' }]);
   });
 
   test('by meaning reads the vectors of the account alone', async () => {

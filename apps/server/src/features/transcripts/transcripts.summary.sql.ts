@@ -14,5 +14,5 @@ export const listBroken = statement<{ id: string; title: string | null; error: s
   select id, title, left(error, 300) as error, updated_at as since from transcripts.transcripts
   where account_id = $1 and state = 'failed' and updated_at > $2::timestamptz order by updated_at desc limit $3`);
 
-/** Recordings by a part of their title. */
-export const findRecordings = namedStatement('transcripts.transcripts', "coalesce(title, insights->>'title', '')");
+/** Recordings by a part of their title, which a trigger keeps beside the insights that may have it. */
+export const findRecordings = namedStatement('transcripts.transcripts', 'found_title');
