@@ -9,6 +9,7 @@ import { withoutNulls, wordsFor } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
 import { addFieldErrors, ApiError, badRequest, toApiError } from '../../kernel/base/errors.ts';
 import type { Log } from '../../kernel/base/log.ts';
+import { textOf } from './mcp.answers.ts';
 import { listed } from './mcp.schemas.ts';
 import type { Tool } from './mcp.tools.ts';
 
@@ -50,7 +51,8 @@ export function createHandler(tools: readonly Tool[], log: Log): McpHttpHandler 
 async function runTool(tool: Tool, context: Context, given: unknown) {
   try {
     if (tool.scopes === undefined && context.actor.kind === 'token') throw tokenRefused();
-    return { content: [{ type: 'text' as const, text: await tool.run(context, inputOf(tool, given)) }] };
+    const answer = await tool.run(context, inputOf(tool, given));
+    return { content: typeof answer === 'string' ? textOf(answer) : answer };
   } catch (error) {
     const failure = toApiError(error);
     if (failure !== error) context.log.error({ err: error, trace: context.traceId, tool: tool.name }, 'a tool failed');

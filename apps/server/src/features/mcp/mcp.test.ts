@@ -50,6 +50,37 @@ describe('the Model Context Protocol', () => {
     });
   }
 
+  test('a long output is answered by its ends, a picture as one, and the hashes of a run when they are asked for', async () => {
+    await using mcp = await connect('auto');
+    const { data: box } = await mcp.call('sandbox_create', { backend: 'v1' });
+    const sandbox = { sandbox_id: box.id };
+    const long = await mcp.call('sandbox_exec', { ...sandbox, shell: 'echo begun; yes | head -c 900000; echo over' });
+    assert.ok(long.text.length < 50_000, String(long.text.length));
+    assert.match(long.data.stdout, /^begun\n[\s\S]+characters are left out here: write it to a file[\s\S]+over\n$/);
+    assert.deepEqual([long.data.receipt, long.data.outputs], [undefined, undefined]);
+    const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const drawn = await mcp.call('sandbox_exec', {
+      ...sandbox,
+      shell: `mkdir -p out && echo ${png} | base64 -d > out/a.png`,
+      receipt: true,
+    });
+    assert.deepEqual(drawn.data.receipt.outputs[0].path, 'out/a.png');
+    const read = { ...sandbox, op: 'read', path: 'out/a.png' };
+    const { content } = await mcp.client.callTool({ name: 'sandbox_files', arguments: read });
+    assert.deepEqual(content, [{ type: 'image', data: png, mimeType: 'image/png' }]);
+    const code = 'import matplotlib.pyplot as plt\nplt.plot([1, 2])\nNone';
+    const cell = await mcp.client.callTool({ name: 'sandbox_run_code', arguments: { ...sandbox, code } });
+    const parts = cell.content as { type: string; mimeType?: string }[];
+    assert.deepEqual(
+      parts.map(({ type, mimeType }) => [type, mimeType]),
+      [
+        ['text', undefined],
+        ['image', 'image/png'],
+      ],
+    );
+    await mcp.call('sandbox_kill', sandbox);
+  });
+
   test('a tool that fails says so in its result, with the code and message of its route', async () => {
     await using mcp = await connect('auto');
     const unknown = await mcp.call('sandbox_exec', { sandbox_id: randomUUID(), shell: 'true' });

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Context } from '../../kernel/http/context.ts';
 import { badRequest } from '../../kernel/base/errors.ts';
 import { printableJson } from '../../kernel/base/text.ts';
+import { type Content, contentOfFile, jsonFor, textOf } from './mcp.answers.ts';
 import { environmentsOf } from './mcp.others.ts';
 import { admit, type Invocation, invoke } from '../../kernel/mount/invoke.ts';
 import type { Feature } from '../../kernel/feature.ts';
@@ -33,8 +34,8 @@ export interface Tool {
   hints: Hints;
   /** Scopes of which a caller needs one; undefined: an API key, as no token may call it (document 1, Transcripts). */
   scopes: readonly string[] | ((input: Record<string, unknown>) => readonly string[]) | undefined;
-  /** Answers text for the model: JSON, or the text of a file. */
-  run(context: Context, input: Record<string, unknown>): Promise<string>;
+  /** Answers JSON for the model, or parts such as a file's text or picture. */
+  run(context: Context, input: Record<string, unknown>): Promise<string | Content[]>;
 }
 
 /** The features that tools are made of. */
@@ -148,7 +149,22 @@ export function sandboxTools(parts: McpParts): Tool[] {
   return [
     tool('sandbox_create', 'create', 'Start an isolated sandbox with a /workspace', bodyOf('create'), adds),
     tool('sandbox_list', 'list', 'The sandboxes of the account', z.object({}), reads),
-    tool('sandbox_exec', 'exec', 'Run a command in a sandbox, and wait for its end', with_(bodyOf('exec')), destroys),
+    {
+      name: 'sandbox_exec',
+      description: 'Run a command in a sandbox, and wait for its end',
+      input: z.object({
+        ...with_(bodyOf('exec')).shape,
+        receipt: z.boolean().optional().describe('Whether to answer the hashes of image, input, command and outputs'),
+      }),
+      hints: destroys,
+      scopes: scopesOf('sandboxes', contract.sandboxes.exec),
+      async run(context, { sandbox_id: id, receipt: isAsked, ...body }) {
+        const { receipt, ...result } = (await invoke(parts.feature, 'exec', context, { params: { id }, body })) as Ran;
+        const { outputs } = receipt;
+        const answer = { ...result, ...(isAsked === true ? { receipt } : outputs.length > 0 && { outputs }) };
+        return jsonFor(answer, whereOutput);
+      },
+    },
     {
       name: 'sandbox_files',
       description:
@@ -164,18 +180,47 @@ export function sandboxTools(parts: McpParts): Tool[] {
       run: (context, input) => files(context, input as unknown as FilesInput, call, parts),
     },
     tool('sandbox_kill', 'remove', 'End a sandbox and delete its files', z.object(sandbox), again(destroys)),
-    tool(
-      'sandbox_run_code',
-      'runCode',
-      'Run Python in the sandbox’s kernel; variables stay',
-      with_(bodyOf('runCode')),
-      destroys,
-    ),
+    {
+      name: 'sandbox_run_code',
+      description: 'Run Python in the sandbox’s kernel; variables stay, and figures are answered as pictures',
+      input: with_(bodyOf('runCode')),
+      hints: destroys,
+      scopes: scopesOf('sandboxes', contract.sandboxes.runCode),
+      async run(context, { sandbox_id: id, ...body }) {
+        const result = (await invoke(parts.feature, 'runCode', context, { params: { id }, body })) as Cell;
+        const figures = await figuresOf(parts, context, String(id), result.images);
+        return [...textOf(jsonFor(result, whereOutput)), ...figures];
+      },
+    },
     tool('sandbox_pause', 'pause', 'Keep files and memory, and free what runs', z.object(sandbox), again(adds)),
     tool('sandbox_resume', 'resume', 'Go on where a pause left off', z.object(sandbox), again(adds)),
     tool('sandbox_fork', 'fork', 'Copies of a sandbox with its memory', with_(bodyOf('fork')), adds),
     tool('sandbox_preview', 'preview', 'A link to a port inside the sandbox', with_(bodyOf('preview')), adds),
   ];
+}
+
+type Ran = z.output<typeof contract.sandboxes.exec.answers.schema>;
+type Cell = z.output<typeof contract.sandboxes.runCode.answers.schema>;
+const whereOutput =
+  'write it to a file below /workspace, and read that in parts or hand it out by op artifacts of sandbox_files';
+/** Figures of a cell that are answered as pictures, the first ones: each of 256 KiB at most. */
+const mostFigures = 4;
+
+/** Figures that a cell drew. One that is too large, or gone, is named in the result alone. */
+async function figuresOf(
+  { sandboxes, feature }: McpParts,
+  context: Context,
+  id: string,
+  paths: readonly string[],
+): Promise<Content[]> {
+  const read = paths.slice(0, mostFigures).map(async (path) => {
+    const params = { id, path };
+    admit(feature, 'readFile', context, { params });
+    return readInline(path, await sandboxes.readFile(context, params));
+  });
+  const settled = await Promise.allSettled(read);
+  const contents = settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+  return contents.filter(({ type }) => type === 'image');
 }
 
 /** The route behind each operation on files. */
@@ -200,7 +245,7 @@ async function files(
   { sandbox_id: id, op, path, content }: FilesInput,
   call: (context: Context, verb: string, given: Invocation) => Promise<string>,
   { sandboxes, feature }: McpParts,
-): Promise<string> {
+): Promise<string | Content[]> {
   if (op === 'list')
     return call(context, 'listFiles', { params: { id }, query: { ...(path !== undefined && { path }) } });
   if (op === 'artifacts') return call(context, 'artifacts', { params: { id } });
@@ -214,7 +259,7 @@ async function files(
   return answerOf(await sandboxes.writeFile(context, params, Readable.from([Buffer.from(content ?? '')])));
 }
 
-async function readInline(path: string, { bytes, body }: { bytes: number; body: Readable }): Promise<string> {
+async function readInline(path: string, { bytes, body }: { bytes: number; body: Readable }): Promise<Content[]> {
   if (bytes > mostInlineBytes) {
     body.destroy();
     throw badRequest(
@@ -223,10 +268,8 @@ async function readInline(path: string, { bytes, body }: { bytes: number; body: 
   }
   const chunks: Buffer[] = [];
   for await (const chunk of body) chunks.push(chunk as Buffer);
-  const whole = Buffer.concat(chunks);
-  const text = whole.toString('utf8');
-  const isText = Buffer.from(text).equals(whole);
-  return isText ? text : JSON.stringify({ path, bytes, content_base64: whole.toString('base64') });
+  return contentOfFile(path, Buffer.concat(chunks));
 }
 
-const answerOf = (body: unknown): string => JSON.stringify(typeof body === 'object' && body !== null ? body : {});
+const answerOf = (body: unknown): string =>
+  jsonFor(typeof body === 'object' && body !== null ? body : {}, 'ask for fewer at a time, or for one by itself');

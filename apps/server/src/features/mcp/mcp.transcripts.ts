@@ -4,6 +4,7 @@ import { contract, exportFormats, uuid } from '@svc/contract';
 import { z } from 'zod';
 import type { Context } from '../../kernel/http/context.ts';
 import { type Invocation, invoke } from '../../kernel/mount/invoke.ts';
+import { headAndTail, jsonFor } from './mcp.answers.ts';
 import type { McpParts, Tool } from './mcp.tools.ts';
 
 const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
@@ -11,6 +12,8 @@ const adds = { readOnlyHint: false, destructiveHint: false, idempotentHint: fals
 const id = uuid.describe('The transcript');
 /** Exports that are text: a model reads no PDF. */
 const textFormats = exportFormats.filter((format) => format !== 'pdf' && format !== 'docx');
+/** Where a model reads what is left out of an answer. */
+const whereSaid = 'search_transcripts finds what was said there';
 /** As a query carries it. */
 const limited = ({ limit, ...query }: Record<string, unknown>): Record<string, unknown> => ({
   ...query,
@@ -22,7 +25,7 @@ type Call = (context: Context, verb: string, given: Invocation) => Promise<strin
 /** The tools of transcripts (document 1, Transcripts): each runs the route of the same name, with its rights and checks. */
 export function transcriptTools(parts: McpParts): Tool[] {
   const call: Call = async (context, verb, given) =>
-    JSON.stringify(await invoke(parts.transcripts, verb, context, given));
+    jsonFor(await invoke(parts.transcripts, verb, context, given), whereSaid);
   // None takes the token of an app (document 1, Transcripts).
   return [...readingTools(parts, call), ...writingTools(call)].map((tool) => ({ ...tool, scopes: undefined }));
 }
@@ -81,8 +84,10 @@ function readingTools({ transcripts }: McpParts, call: Call): Omit<Tool, 'scopes
       description: 'A transcript as a text file',
       input: z.object({ id, format: z.enum(textFormats as ['md', ...string[]]).default('md') }),
       hints: reads,
-      run: async (context, { id: of, format }) =>
-        text((await invoke(transcripts, 'export', context, { params: { id: of }, query: { format } })) as Readable),
+      async run(context, { id: of, format }) {
+        const given = { params: { id: of }, query: { format } };
+        return headAndTail(await text((await invoke(transcripts, 'export', context, given)) as Readable), whereSaid);
+      },
     },
   ];
 }
