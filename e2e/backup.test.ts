@@ -95,6 +95,7 @@ describe('a backup of a platform that runs', { concurrency: false }, () => {
       for (; !over; asked += 1, await delay(20)) await ask(platform, '/v1/devices');
     })();
     const made = await run(['backup', 'create', file, '--json', '--data-dir', platform.dataDir], secret);
+    assert.match(made.stderr, /^svc: making a backup, and reading it to its end …\n/);
     over = true;
     await asking;
     assert.equal(made.code, 0, made.stderr);

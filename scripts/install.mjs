@@ -1,7 +1,7 @@
 // Installs packages that are missing or not those of the lock file. Built-in modules only: nothing is there yet.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
@@ -39,10 +39,22 @@ function count() {
   return names.reduce((sum, name) => sum + (name.startsWith('@') ? readdirSync(join(folder, name)).length : 1), 0);
 }
 
+/** How many packages will stand there, without those that npm puts below others; some are for other machines. */
+function expected() {
+  const { packages = {} } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  const fits = ({ os, cpu }) =>
+    (os === undefined || os.includes(process.platform)) && (cpu === undefined || cpu.includes(process.arch));
+  return Object.entries(packages).filter(
+    ([path, one]) => /^node_modules\/(?!.*\/node_modules\/)/.test(path) && fits(one) && (wanted === 'all' || !one.dev),
+  ).length;
+}
+
 /** On a terminal: a line that tells how far it is. */
 function showProgress() {
   if (!process.stderr.isTTY) return () => {};
-  const timer = setInterval(() => process.stderr.write(`\r\x1b[Ksvc: installing packages … ${count()} so far`), 250);
+  const all = expected();
+  const line = () => `\r\x1b[Ksvc: installing packages … ${Math.min(count(), all)} of ${all}`;
+  const timer = setInterval(() => process.stderr.write(line()), 250);
   return () => {
     clearInterval(timer);
     process.stderr.write('\r\x1b[K');
@@ -65,7 +77,8 @@ async function install() {
   const stop = showProgress();
   // The platform of root becomes a user that reads them, whatever root's umask is.
   if (process.getuid?.() === 0) process.umask(0o022);
-  const npm = spawn('npm', [...args, '--no-progress'], { cwd: root, stdio: ['ignore', 2, 2] });
+  // What it says on its own output are counts and requests for money; what fails stands on the other.
+  const npm = spawn('npm', [...args, '--no-progress'], { cwd: root, stdio: ['ignore', 'ignore', 2] });
   const [status] = await Promise.race([once(npm, 'exit'), once(npm, 'error').then(() => [1])]);
   stop();
   if (status !== 0) {

@@ -34,8 +34,8 @@ export const connection = z
     key_ids: z.array(uuid).describe('API keys that it was given and that can be used'),
     let_in: z
       .array(z.object({ kind: z.enum(letInKinds), name: z.string(), created_at: dateTime }))
-      .describe('Whom and what it let in that is still there, the newest 20: all of it ends with the app (additive)'),
-    let_in_total: z.int().describe('How many these are (additive)'),
+      .describe('Whom and what it let in that is still there, the newest 20: all of it ends with the app'),
+    let_in_total: z.int().describe('How many these are'),
     created_at: dateTime,
     last_used_at: dateTime.optional(),
     ends_at: dateTime
@@ -76,7 +76,7 @@ export const connections = {
         deleted: z.literal(true),
         id: uuid,
         keys_revoked: z.int(),
-        taken_back: z.int().describe('What it had let in: members, ports, webhooks, links and the like (additive)'),
+        taken_back: z.int().describe('What it had let in: members, ports, webhooks, links and the like'),
       }),
     ),
   }),

@@ -86,7 +86,7 @@ export const environmentPeople = {
   listInvitations: route({
     method: 'GET',
     path: '/v1/environments/invitations',
-    summary: 'Invitations of the caller, newest first, 100 at most (additive)',
+    summary: 'Invitations of the caller, newest first, 100 at most',
     auth: 'key',
     answers: json(z.object({ invitations: z.array(environmentInvitation) })),
   }),
@@ -105,7 +105,7 @@ export const environmentPeople = {
   acceptInvitation: route({
     method: 'POST',
     path: '/v1/environments/{id}/members/me/accept',
-    summary: 'Accept an invitation: the caller is a member from now on (additive)',
+    summary: 'Accept an invitation: the caller is a member from now on',
     auth: 'key',
     notIdempotent: 'a repeat answers the member who is there',
     params: byId,
@@ -182,7 +182,7 @@ export const environmentPeople = {
   linkPort: route({
     method: 'POST',
     path: '/v1/environments/{id}/ports/{port}/link',
-    summary: 'The address of a published port for a browser: it has a ticket for one visit within 60 s (additive)',
+    summary: 'The address of a published port for a browser: it has a ticket for one visit within 60 s',
     auth: 'key',
     notIdempotent: 'a second ticket lets in a second browser of the same caller, and nobody else',
     params: byPort,

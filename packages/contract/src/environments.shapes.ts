@@ -85,7 +85,7 @@ export const environmentMember = z.object({
   created_at: dateTime,
   accepted_at: dateTime
     .nullable()
-    .describe('Null: invited; they see nothing of it and may do nothing there (additive)'),
+    .describe('Null: invited; they see nothing of it and may do nothing there'),
 });
 
 /** An invitation into an environment, as whoever is invited sees it. */

@@ -95,7 +95,7 @@ export const environments = {
         environment,
         isolation: z.string(),
         role: z.enum(environmentRoles),
-        user_id: uuid.describe('Whose role it is: the caller, who may be among the members (additive)'),
+        user_id: uuid.describe('Whose role it is: the caller, who may be among the members'),
         members: z.array(environmentMember),
         ports: z.array(environmentPort),
         events: z.array(environmentEvent),
@@ -138,7 +138,7 @@ export const environments = {
   events: route({
     method: 'GET',
     path: '/v1/environments/{id}/events',
-    summary: 'What happened to it, newest first (additive)',
+    summary: 'What happened to it, newest first',
     auth: 'key',
     params: byId,
     query: z.object({ ...page, cursor: numberCursor }),

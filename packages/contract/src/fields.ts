@@ -104,7 +104,7 @@ export const afterCursor = {
     .string()
     .regex(/^[A-Za-z0-9_-]{32}$/, 'must be a `cursor` that a stream or an answer gave')
     .optional()
-    .describe('A `cursor` that came before: what happened since comes first, then what happens (additive)'),
+    .describe('A `cursor` that came before: what happened since comes first, then what happens'),
 };
 /** The first frame of a stream of the account's changes. */
 export const ready = z.object({

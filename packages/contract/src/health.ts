@@ -13,7 +13,7 @@ const readiness = z
       registry: check,
       worker: check
         .optional()
-        .describe('Where work that is due by the clock is done by another process, or stands (additive)'),
+        .describe('Where work that is due by the clock is done by another process, or stands'),
     }),
     s1: z.object({ mode: z.string(), ok: z.boolean(), ms: z.int(), error: z.string().optional() }),
   })
@@ -31,7 +31,7 @@ export const health = {
       z.object({
         ok: z.boolean(),
         features: z.array(z.string()),
-        version: z.string().describe('Of the platform, as `x-svc-version` of every answer (additive)'),
+        version: z.string().describe('Of the platform, as `x-svc-version` of every answer'),
       }),
     ),
   }),
@@ -53,7 +53,7 @@ export const health = {
         ok: z.boolean(),
         aliases: z.array(z.string()),
         providers: z.array(z.object({ id: z.string(), kind: z.string(), label: z.string(), healthy: z.boolean() })),
-        message: z.string().optional().describe('What to do when there is no provider (additive)'),
+        message: z.string().optional().describe('What to do when there is no provider'),
       }),
     ),
   }),

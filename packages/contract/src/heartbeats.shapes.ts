@@ -9,29 +9,29 @@ export const heartbeat = z
   .object({
     id: uuid,
     name: z.string(),
-    slug: z.string().optional().describe("Its name under the account's ping key (additive)"),
+    slug: z.string().optional().describe("Its name under the account's ping key"),
     period_s: z
       .int()
       .describe('With `cron`: seconds from the next expected success to the one after it, 60 to 2592000'),
-    cron: z.string().nullable().describe('When successes are expected, in `tz`; null: one each `period_s` (additive)'),
+    cron: z.string().nullable().describe('When successes are expected, in `tz`; null: one each `period_s`'),
     grace_s: z.int(),
     tz: z.string().optional(),
     status: z.enum(monitorStatuses),
-    tags: z.array(z.string()).describe('(additive)'),
+    tags: z.array(z.string()).describe('Words by which its list is filtered'),
     expected_at: dateTime
       .optional()
-      .describe('By when a success is expected, unless it is down or paused: `late` from then on (additive)'),
-    down_since: dateTime.optional().describe('Of one that is down (additive)'),
-    paused_until: dateTime.optional().describe('Of one that is paused and goes on by itself (additive)'),
+      .describe('By when a success is expected, unless it is down or paused: `late` from then on'),
+    down_since: dateTime.optional().describe('Of one that is down'),
+    paused_until: dateTime.optional().describe('Of one that is paused and goes on by itself'),
     muted_until: dateTime
       .optional()
-      .describe('Nobody is told before this that it is down; one that still is is told of again then (additive)'),
+      .describe('Nobody is told before this that it is down; one that still is is told of again then'),
     days: z
       .string()
       .optional()
       .describe(
         'When `days` was asked for: a letter for each day in UTC, today last, of the worst that it had: `d` down, `l` late, ' +
-          '`u` up, `n` new, or before its states were kept, `p` paused (additive)',
+          '`u` up, `n` new, or before its states were kept, `p` paused',
       ),
     last_ping_at: dateTime.optional(),
     last_start_at: dateTime.optional(),

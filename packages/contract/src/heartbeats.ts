@@ -85,13 +85,13 @@ export const heartbeats = {
     query: z.object({
       limit: page.limit,
       cursor: text(2_000).min(1).optional().describe('`next_cursor` of the page before, with the same `sort`'),
-      q: text(100).optional().describe('Part of the name, in any case (additive)'),
+      q: text(100).optional().describe('Part of the name, in any case'),
       status: commaList(monitorStatuses).optional(),
-      tag: monitorTag.optional().describe('Those that have this tag (additive)'),
+      tag: monitorTag.optional().describe('Those that have this tag'),
       sort: z
         .enum(['trouble', 'name'])
         .optional()
-        .describe('`trouble`: down, late, new, up, paused, and by name within each. If unset: newest first (additive)'),
+        .describe('`trouble`: down, late, new, up, paused, and by name within each. If unset: newest first'),
       days: dayCount,
     }),
     answers: json(z.object({ heartbeats: z.array(heartbeat), ...nextCursor })),
@@ -113,7 +113,7 @@ export const heartbeats = {
           grace_s: grace
             .optional()
             .describe('Seconds that it may be late; default 3600, or the period when that is less'),
-          tags: monitorTags.optional().describe('(additive)'),
+          tags: monitorTags.optional().describe('Words by which its list is filtered'),
           tz: timeZone.optional().describe('Of `cron`, default Europe/Bucharest; with `period_s` for display'),
         })
         .superRefine(({ period_s, cron }, context) => {
@@ -166,14 +166,14 @@ export const heartbeats = {
           cron: cron.optional().describe('In place of `period_s` from now on'),
           grace_s: resettable(grace),
           tz: resettable(timeZone),
-          tags: resettable(monitorTags).describe('Replaces them (additive)'),
+          tags: resettable(monitorTags).describe('Replaces them'),
           paused: z.boolean().optional().describe('`true`: without an end, unless `paused_until` is given'),
           paused_until: resettable(instant).describe(
-            'Pauses it now and lets it go on by itself then, at most a year from now; `null`: a pause has no end (additive)',
+            'Pauses it now and lets it go on by itself then, at most a year from now; `null`: a pause has no end',
           ),
           muted_until: resettable(instant).describe(
             'Silences it: until then, at most a year from now, nobody is told that it is down, and its status stays what it is. ' +
-              'Ends with a success after an outage; `null` ends it now (additive)',
+              'Ends with a success after an outage; `null` ends it now',
           ),
         })
         .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required')

@@ -45,7 +45,7 @@ export const execRoutes = {
   listExecs: route({
     method: 'GET',
     path: '/v1/hosts/exec',
-    summary: 'Commands that hosts do by themselves, newest first, for 30 days (additive)',
+    summary: 'Commands that hosts do by themselves, newest first, for 30 days',
     auth: 'key',
     scopes: readers,
     query: z.object({ ...page, limit: limit(200, 50), device_id: uuid.optional(), state: state.optional() }),
@@ -54,7 +54,7 @@ export const execRoutes = {
   getExec: route({
     method: 'GET',
     path: '/v1/hosts/exec/{req_id}',
-    summary: 'One command that a host does by itself (additive)',
+    summary: 'One command that a host does by itself',
     auth: 'key',
     scopes: readers,
     params: byId,
@@ -63,7 +63,7 @@ export const execRoutes = {
   execOutput: route({
     method: 'GET',
     path: '/v1/hosts/exec/{req_id}/output',
-    summary: 'What a command wrote, as text; with `Accept: text/event-stream` as it comes, until it is over (additive)',
+    summary: 'What a command wrote, as text; with `Accept: text/event-stream` as it comes, until it is over',
     auth: 'key',
     scopes: readers,
     params: byId,
@@ -80,7 +80,7 @@ export const execRoutes = {
   cancelExec: route({
     method: 'DELETE',
     path: '/v1/hosts/exec/{req_id}',
-    summary: 'Keep a command from starting, or have its host end it (additive)',
+    summary: 'Keep a command from starting, or have its host end it',
     auth: 'key',
     scopes: ['hosts', 'hosts:exec'],
     params: byId,
@@ -89,7 +89,7 @@ export const execRoutes = {
   startExec: route({
     method: 'POST',
     path: '/v1/hosts/exec/{req_id}/start',
-    summary: 'Ask whether a command may start, as the host that it was sent to; once (additive)',
+    summary: 'Ask whether a command may start, as the host that it was sent to; once',
     auth: 'key',
     notIdempotent: 'the same token gets the same answer',
     scopes: ['hosts:serve'],
@@ -105,7 +105,7 @@ export const execRoutes = {
   appendOutput: route({
     method: 'POST',
     path: '/v1/hosts/exec/{req_id}/output',
-    summary: 'Add to what a command wrote; 10 MiB are kept, for 30 days (additive)',
+    summary: 'Add to what a command wrote; 10 MiB are kept, for 30 days',
     auth: 'key',
     notIdempotent: '`offset` says where it goes',
     scopes: ['hosts:serve'],

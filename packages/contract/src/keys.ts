@@ -32,8 +32,8 @@ export const key = z
     expires_at: dateTime.optional(),
     last_used_at: dateTime.optional(),
     created_at: dateTime,
-    parent_id: uuid.nullable().describe('The key that made it; null: a person or a command did (additive)'),
-    connection_id: uuid.optional().describe('The app that was given it; it ends with that (additive)'),
+    parent_id: uuid.nullable().describe('The key that made it; null: a person or a command did'),
+    connection_id: uuid.optional().describe('The app that was given it; it ends with that'),
   })
   .meta({ id: 'Key' });
 
@@ -150,14 +150,14 @@ export const keys = {
       children: z
         .enum(['true', 'false'])
         .default('false')
-        .describe('`true`: with every key that it made, and that those made, or none of them (additive)'),
+        .describe('`true`: with every key that it made, and that those made, or none of them'),
     }),
     answers: json(
       z.object({
         deleted: z.literal(true),
         id: uuid,
-        children_revoked: z.int().describe('Keys below it that were revoked with it (additive)'),
-        children_left: z.int().describe('Keys below it that can still be used, or could be again (additive)'),
+        children_revoked: z.int().describe('Keys below it that were revoked with it'),
+        children_left: z.int().describe('Keys below it that can still be used, or could be again'),
       }),
     ),
   }),

@@ -44,7 +44,7 @@ export const messages = {
   countTokens: route({
     method: 'POST',
     path: '/v1/messages/count_tokens',
-    summary: 'How many tokens a request of messages sends (additive)',
+    summary: 'How many tokens a request of messages sends',
     auth: 'key',
     refusesLogins: true,
     notIdempotent: 'it makes nothing',

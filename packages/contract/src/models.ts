@@ -36,7 +36,7 @@ export const models = {
   get: route({
     method: 'GET',
     path: '/v1/models/{name}',
-    summary: 'A model or alias that the key may use (additive)',
+    summary: 'A model or alias that the key may use',
     auth: 'key',
     params: z.object({ name: text(200).min(1) }),
     answers: json(model),

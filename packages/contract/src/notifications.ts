@@ -35,7 +35,7 @@ export const notification = z
     created_at: dateTime,
     read_at: dateTime.optional(),
     archived_at: dateTime.optional(),
-    actions: z.array(action).describe('Buttons: acts on what it tells of come first (additive)'),
+    actions: z.array(action).describe('Buttons: acts on what it tells of come first'),
   })
   .meta({ id: 'Notification' });
 
@@ -95,7 +95,7 @@ export const notifications = {
       unread: queryFlag.describe('`true`: only those not read'),
       archived: queryFlag.describe('`true`: only those archived; else only those that are not'),
       limit: limit(200, 50),
-      cursor: numberCursor.describe('`next_cursor` of the page before (additive)'),
+      cursor: numberCursor.describe('`next_cursor` of the page before'),
     }),
     answers: json(
       z.object({
@@ -103,7 +103,7 @@ export const notifications = {
         /** Not read and not archived, whatever was asked for. */
         unread_count: z.int(),
         cursor: feedCursor.describe(
-          'Stands before the list: as `after` of a stream, no change of it is missed (additive)',
+          'Stands before the list: as `after` of a stream, no change of it is missed',
         ),
         ...nextCursor,
       }),
@@ -236,12 +236,12 @@ export const notifications = {
       z.object({
         endpoint: endpoint.describe('`https:` URL of the push service, from `PushSubscription`'),
         keys: z.object({ p256dh: keyBytes(65), auth: keyBytes(16) }),
-        device_name: text(120).optional().describe('For the list of browsers (additive)'),
+        device_name: text(120).optional().describe('For the list of browsers'),
         hide_contents: z
           .boolean()
           .optional()
           .describe(
-            'Its pushes say what kind of thing happened, without names and text; default: all of it (additive)',
+            'Its pushes say what kind of thing happened, without names and text; default: all of it',
           ),
       }),
     ),

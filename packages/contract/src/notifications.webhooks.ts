@@ -68,7 +68,7 @@ export const webhook = z
     id: uuid,
     name: z.string(),
     url: z.string().describe('A key that may only read sees its origin; empty when `broken`'),
-    broken: z.literal(true).optional().describe('Its stored address and secrets cannot be opened any more (additive)'),
+    broken: z.literal(true).optional().describe('Its stored address and secrets cannot be opened any more'),
     format: z.enum(webhookFormats),
     types: z.array(z.string()).optional(),
     headers: z.record(z.string(), z.string()).optional().describe('Each value is `***`'),

@@ -30,7 +30,7 @@ export const overviewItem = z
       .optional()
       .describe('Of `run_stuck`: `no_host`, `tags`, `host_paused` or `not_approved`, as of the run'),
     detail: z.string().optional().describe('At most 300 characters, such as the error of a run'),
-    muted_until: dateTime.optional().describe('Of a monitor that is silenced: nobody is told before this (additive)'),
+    muted_until: dateTime.optional().describe('Of a monitor that is silenced: nobody is told before this'),
     since: dateTime,
     href: z.string().describe('Path of its page below `{hub_url}`'),
     actions: z.array(action),

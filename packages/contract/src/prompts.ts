@@ -52,8 +52,8 @@ export const prompt = z
     waiting_for: z
       .string()
       .optional()
-      .describe('What a launch waits for: `no device with an agent`, or the device that has not begun (additive)'),
-    last_turn: turnOutcome.optional().describe('What the last turn came to, where its device says so (additive)'),
+      .describe('What a launch waits for: `no device with an agent`, or the device that has not begun'),
+    last_turn: turnOutcome.optional().describe('What the last turn came to, where its device says so'),
     report: promptReport.optional(),
     created_at: dateTime,
     updated_at: dateTime,
@@ -99,7 +99,7 @@ export const promptErrors = {
   prompt_closed: { status: 409, type: 'conflict_error' },
 } as const satisfies Record<string, ErrorKind>;
 
-const stop = z.boolean().describe('`true`: what runs of it is asked to end; else it goes on (additive)');
+const stop = z.boolean().describe('`true`: what runs of it is asked to end; else it goes on');
 const byId = z.object({ id: uuid });
 const one = json(z.object({ prompt }));
 const kept = z.object({ created: z.boolean(), id: uuid, prompt });
@@ -229,7 +229,7 @@ export const prompts = {
       stop: z
         .enum(['true', 'false'])
         .default('false')
-        .describe('`true`: what runs of it is asked to end; else it goes on (additive)'),
+        .describe('`true`: what runs of it is asked to end; else it goes on'),
     }),
     answers: json(z.object({ deleted: z.literal(true), id: uuid })),
   }),
@@ -247,7 +247,7 @@ export const prompts = {
           .boolean()
           .optional()
           .describe(
-            '`true`: launch it anew though a launch waits or runs; what no device began is taken back (additive)',
+            '`true`: launch it anew though a launch waits or runs; what no device began is taken back',
           ),
         stop: stop.optional(),
       }),

@@ -26,7 +26,7 @@ export const receipt = {
           estimated: z
             .boolean()
             .optional()
-            .describe('True: the answer was cut before its provider counted; tokens are a guess (additive)'),
+            .describe('True: the answer was cut before its provider counted; tokens are a guess'),
           created_at: dateTime,
         })
         .meta({ id: 'ModelReceipt' }),

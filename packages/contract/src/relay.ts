@@ -25,7 +25,7 @@ export const relayStatus = z
   .object({
     environment_id: uuid,
     online: z.boolean().describe('Its daemon reported within 30 s'),
-    usable: z.boolean().describe('A command ran on it within 30 s (additive)'),
+    usable: z.boolean().describe('A command ran on it within 30 s'),
     usable_since: epochMs.nullable(),
     instance: uuid.nullable().describe('The process that has its connection'),
     last_heartbeat: epochMs.nullable(),

@@ -96,12 +96,12 @@ export const sandbox = z
       .describe(
         'v2, while it runs: processes of its snapshot that crashed or went within 5 s of the restore, at most 20; told some seconds later, absent when there were none',
       ),
-    parent_id: uuid.optional().describe('The sandbox that it was forked from (additive)'),
-    name: z.string().optional().describe('Its label `name` (additive)'),
+    parent_id: uuid.optional().describe('The sandbox that it was forked from'),
+    name: z.string().optional().describe('Its label `name`'),
     cost_micro_eur: z
       .int()
       .describe(
-        'What it has cost at the full price, before free hours, of the last 40 days; 0 where nothing is charged (additive)',
+        'What it has cost at the full price, before free hours, of the last 40 days; 0 where nothing is charged',
       ),
   })
   .meta({ id: 'Sandbox' });

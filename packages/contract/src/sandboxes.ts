@@ -50,7 +50,7 @@ export const sandboxes = {
         .string()
         .regex(/^[01]\.\d{1,18}$/, 'must be the `next_cursor` of a page')
         .optional()
-        .describe('`next_cursor` of the page before (additive)'),
+        .describe('`next_cursor` of the page before'),
     }),
     answers: json(z.object({ object: z.literal('list'), data: z.array(sandbox), ...nextCursor })),
   }),
@@ -113,7 +113,7 @@ export const sandboxes = {
     ...onSandboxes,
     method: 'PATCH',
     path: '/v1/sandboxes/{id}',
-    summary: 'Change how long a sandbox lives from now, its labels, or its way out (additive)',
+    summary: 'Change how long a sandbox lives from now, its labels, or its way out',
     metered: true,
     params,
     takes: json(

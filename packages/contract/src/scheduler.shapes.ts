@@ -53,13 +53,13 @@ export const run = z
           '`back_off`: a retry. `earlier_run`: another run of its schedule. `cloud`: a place in the cloud. `starting`: the machine of an ' +
           'environment that is on its way. `no_host`: no ' +
           'machine for it is online. `tags`: none that is has its tags. `host_paused`: those are paused. `not_approved`: ' +
-          'none of those has approved it. `host_busy`: one that may take it (additive)',
+          'none of those has approved it. `host_busy`: one that may take it',
       ),
     waiting_on: z
       .array(uuid)
       .optional()
       .describe(
-        'Devices whose approval, pause or load it waits for, or whose return when it may go to one alone; 10 at most (additive)',
+        'Devices whose approval, pause or load it waits for, or whose return when it may go to one alone; 10 at most',
       ),
     created_at: dateTime,
   })
@@ -110,7 +110,7 @@ export const runDetail = run
 /** Query of a list of runs: newest first, 50 without a `limit`. */
 export const runPage = {
   limit: limit(200, 50),
-  cursor: numberCursor.describe('`next_cursor` of the page before (additive)'),
+  cursor: numberCursor.describe('`next_cursor` of the page before'),
 };
 /** A page of runs. */
 export const runList = z.object({ runs: z.array(run), ...nextCursor });

@@ -44,7 +44,7 @@ export const scheduler = {
         again: z
           .boolean()
           .optional()
-          .describe('Something was approved on the host: offer what it handed back once more (additive)'),
+          .describe('Something was approved on the host: offer what it handed back once more'),
         wait_s: z.number().min(0).max(25).default(0),
       }),
     ),
@@ -104,7 +104,7 @@ export const scheduler = {
           .enum(['not_approved'])
           .optional()
           .describe(
-            'The host did not start it: a person at the host has to approve it there. The run waits, and the account is told (additive)',
+            'The host did not start it: a person at the host has to approve it there. The run waits, and the account is told',
           ),
         output_hash: text(128).optional().describe('Hash of the whole normalised output, for notify on_change'),
       }),
@@ -141,17 +141,17 @@ export const scheduler = {
     query: z.object({
       ...runPage,
       state: commaList(runStates).optional(),
-      schedule_id: uuid.optional().describe('Runs of one schedule, a deleted one too (additive)'),
-      device_id: uuid.optional().describe('Runs whose `device_id` this is: the host that had them last (additive)'),
-      from: instant.optional().describe('Created at this instant or later (additive)'),
-      to: instant.optional().describe('Created before this instant (additive)'),
+      schedule_id: uuid.optional().describe('Runs of one schedule, a deleted one too'),
+      device_id: uuid.optional().describe('Runs whose `device_id` this is: the host that had them last'),
+      from: instant.optional().describe('Created at this instant or later'),
+      to: instant.optional().describe('Created before this instant'),
     }),
     answers: json(runList),
   }),
   getRun: route({
     method: 'GET',
     path: '/v1/schedule-runs/{id}',
-    summary: 'One run (additive)',
+    summary: 'One run',
     auth: 'key',
     params: byId,
     answers: json(runDetail),
@@ -172,7 +172,7 @@ export const scheduler = {
     method: 'GET',
     path: '/v1/schedule-runs/{id}/log',
     summary:
-      'What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over (additive)',
+      'What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over',
     auth: 'key',
     params: byId,
     query: z.object({ from: position.default(0).describe('First byte that is wanted') }),
@@ -184,7 +184,7 @@ export const scheduler = {
   appendLog: route({
     method: 'POST',
     path: '/v1/schedule-runs/{id}/log',
-    summary: 'Add to what an attempt wrote; 10 MiB of a run are kept, for 30 days (additive)',
+    summary: 'Add to what an attempt wrote; 10 MiB of a run are kept, for 30 days',
     auth: 'key',
     notIdempotent: '`offset` says where it goes',
     scopes: ['scheduler:serve'],

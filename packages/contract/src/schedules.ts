@@ -128,7 +128,7 @@ export const schedules = {
     scopes: ['schedules', 'schedules:read', 'scheduler:serve'],
     query: z.object({
       ...page,
-      q: text(100).optional().describe('Part of the name, in any case (additive)'),
+      q: text(100).optional().describe('Part of the name, in any case'),
       kind: commaList(kinds).optional(),
       enabled: z
         .enum(['true', 'false'])

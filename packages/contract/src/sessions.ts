@@ -64,7 +64,7 @@ export const sessionControl = z
     acked_at: dateTime.optional().describe('When the target took it'),
     withdrawn_at: dateTime
       .optional()
-      .describe('When it was taken back: its target begins nothing of it any more (additive)'),
+      .describe('When it was taken back: its target begins nothing of it any more'),
   })
   .meta({ id: 'SessionControl' });
 
@@ -237,7 +237,7 @@ export const sessions = {
   withdrawControl: route({
     method: 'DELETE',
     path: '/v1/sessions/{id}/controls/{control_id}',
-    summary: 'Take a control back: what its device has not begun, it does not begin (additive)',
+    summary: 'Take a control back: what its device has not begun, it does not begin',
     auth: 'key',
     params: z.object({ id: uuid, control_id: uuid }),
     answers: json(sessionControl),

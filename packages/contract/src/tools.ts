@@ -46,7 +46,7 @@ export const searchResult = z
         end: z.int(),
         at: dateTime.describe('When the page was read'),
       })
-      .describe('`svc index prove` checks it against the page that is kept (additive)'),
+      .describe('`svc index prove` checks it against the page that is kept'),
   })
   .meta({ id: 'SearchResult' });
 
@@ -85,7 +85,7 @@ export const fetchedPage = z
       .enum(['needs_javascript'])
       .optional()
       .describe(
-        'Why there is nearly nothing: the page is drawn by its script, and holds its text nowhere else (additive)',
+        'Why there is nearly nothing: the page is drawn by its script, and holds its text nowhere else',
       ),
     chars: z.int().nonnegative().describe('UTF-16 units of `content`'),
     truncated: z.boolean().describe('There is more: past 3 MB, past `max_chars`, or past 1,000,000 characters'),

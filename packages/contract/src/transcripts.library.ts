@@ -41,7 +41,7 @@ export const transcriptLibrary = {
   playAudio: route({
     method: 'GET',
     path: '/v1/transcripts/{id}/audio/{track}',
-    summary: 'The sound behind a signed address, to be played in place (additive)',
+    summary: 'The sound behind a signed address, to be played in place',
     auth: 'open',
     params: z.object({ id: uuid, track: z.enum(tracks) }),
     query: z.object({ expires: text(20).default(''), signature: text(100).default('') }),
@@ -117,7 +117,7 @@ export const transcriptLibrary = {
   getFolder: route({
     method: 'GET',
     path: '/v1/transcript-folders/{id}',
-    summary: 'One folder (additive)',
+    summary: 'One folder',
     auth: 'key',
     params: byId,
     answers: json(oneFolder),

@@ -151,7 +151,7 @@ export const transcriptReading = {
   words: route({
     method: 'GET',
     path: '/v1/transcripts/{id}/words',
-    summary: 'Utterances of a span of time, with their words (additive)',
+    summary: 'Utterances of a span of time, with their words',
     auth: 'key',
     params: byId,
     query: z.object({

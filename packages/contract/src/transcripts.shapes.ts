@@ -103,7 +103,7 @@ export const insights = z
     model: z.string().describe('`extractive`: no model answered, so sentences of the recording stand for it'),
     generated_at: dateTime,
     stale: z.boolean().describe('An utterance was corrected since'),
-    dropped: z.int().nonnegative().describe('Sentences that no utterance carries; they are left out (additive)'),
+    dropped: z.int().nonnegative().describe('Sentences that no utterance carries; they are left out'),
   })
   .meta({ id: 'Insights' });
 
@@ -142,9 +142,9 @@ export const transcriptSummary = z
     folder_id: uuid.nullable(),
     tags: z.array(z.string()),
     pinned_at: dateTime.nullable(),
-    consent: z.string().nullable().describe('Who was told that this is recorded, when and how (additive)'),
+    consent: z.string().nullable().describe('Who was told that this is recorded, when and how'),
     degraded: z.array(z.enum(lacks)).describe('What was not done'),
-    edits_lost: z.int().nonnegative().describe('Corrections that a new transcription did not find again (additive)'),
+    edits_lost: z.int().nonnegative().describe('Corrections that a new transcription did not find again'),
     speakers: z.array(speaker),
   })
   .meta({ id: 'TranscriptSummary' });

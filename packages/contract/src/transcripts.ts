@@ -83,7 +83,7 @@ export const transcripts = {
     summary: 'One recording with what was said in it',
     auth: 'key',
     params: byId,
-    query: z.object({ words: z.enum(['full', 'none']).default('full').describe('`none`: without words (additive)') }),
+    query: z.object({ words: z.enum(['full', 'none']).default('full').describe('`none`: without words') }),
     answers: json(one),
     errors: ['not_found'],
   }),
@@ -214,7 +214,7 @@ export const transcripts = {
   removeBookmark: route({
     method: 'DELETE',
     path: '/v1/transcripts/{id}/bookmarks/{bookmarkId}',
-    summary: 'Take a mark away (additive)',
+    summary: 'Take a mark away',
     auth: 'key',
     params: z.object({ id: uuid, bookmarkId: uuid }),
     answers: json(z.object({ deleted: z.literal(true), id: uuid })),

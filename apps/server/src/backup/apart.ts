@@ -50,8 +50,18 @@ function hurry(pid: number | undefined, first: number): NodeJS.Timeout {
   return timer.unref();
 }
 
-/** Starts a command with the settings of this process, below everything that somebody waits for. It ends with this one. */
-export function startApart(config: Config, command: readonly string[]): Apart {
+/** What a command apart says of how far it is, a line each. */
+const progress = /^svc: [\d,]+ MB so far\n/gm;
+
+/** Says how far a backup is, to whoever started this process apart. */
+export const tellProgress = (bytes: number): void =>
+  void process.stderr.write(`svc: ${Math.round(bytes / 1_000_000).toLocaleString('en')} MB so far\n`);
+
+/**
+ * Starts a command with the settings of this process, below everything that somebody waits for. It ends with this one. `tell`
+ * gets what it says of how far it is.
+ */
+export function startApart(config: Config, command: readonly string[], tell?: (line: string) => void): Apart {
   const level = firstLevel();
   const words = [
     '-c',
@@ -70,7 +80,13 @@ export function startApart(config: Config, command: readonly string[]): Apart {
   });
   child.stdin.on('error', () => {});
   let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-4_096)));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    said = (said + chunk).replaceAll(progress, (line) => {
+      tell?.(line);
+      return '';
+    });
+    said = said.slice(-4_096);
+  });
   const ended = once(child, 'close').then(([code]) => {
     if (code === 0) return;
     throw new CommandError(messageOf(said) || 'the process that makes the backup was killed');
@@ -97,9 +113,13 @@ export function endWithStarter(): void {
   (process.stdin as Partial<Socket>).unref?.();
 }
 
-/** Runs a command apart; answers what it printed. Signals end it first. */
-export async function runApart(config: Config, command: readonly string[]): Promise<string> {
-  const apart = startApart(config, command);
+/** Runs a command apart; answers what it printed. Signals end it first. `tell` as above. */
+export async function runApart(
+  config: Config,
+  command: readonly string[],
+  tell?: (line: string) => void,
+): Promise<string> {
+  const apart = startApart(config, command, tell);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
       apart.stop();

@@ -34,7 +34,9 @@ export function backupCommand(program: Command, { config, print, run }: Parts): 
       const { store, name } = await targetOf(settings, file, to);
       if (!apart) {
         const place = file === undefined ? ['--to', to ?? settings.backup.place ?? ''] : [file];
-        return print(JSON.parse(await runApart(settings, ['--json', 'backup', 'create', '--apart', ...place])));
+        process.stderr.write('svc: making a backup, and reading it to its end …\n');
+        const command = ['--json', 'backup', 'create', '--apart', ...place];
+        return print(JSON.parse(await runApart(settings, command, (line) => void process.stderr.write(line))));
       }
       print(await createBackup(settings, store, name));
     });

@@ -8,7 +8,7 @@ import type { Config } from '../config.ts';
 import { CommandError } from '../kernel/base/command-error.ts';
 import { findDataDir } from '../postgres/datadir.ts';
 import { becomePlatform } from '../root/user.ts';
-import { type Apart, startApart } from './apart.ts';
+import { type Apart, startApart, tellProgress } from './apart.ts';
 import { type BackupSummary, type Header, leftOut } from './format.ts';
 import { makeBackup } from './make.ts';
 import { type VerifiedBackup, verifyBackup } from './reader.ts';
@@ -17,6 +17,8 @@ import { newName, type Store } from './store.ts';
 /** The word for a backup that is written to standard output. */
 export const toStdout = '-';
 const damagedMs = 5_000;
+/** Whoever waits for a backup hears so often how far it is. */
+const progressMs = 2_000;
 
 /** Writes a backup to standard output, as the user of the platform. One at a time. */
 export async function writeToStdout(config: Config): Promise<void> {
@@ -66,8 +68,11 @@ async function* joined(first: readonly Buffer[], rest: AsyncIterable<Buffer>): A
 
 /** The maker's output; it ends well only when the maker did and all of it is whole. */
 async function* checked(maker: Apart, check: PassThrough, verified: Promise<VerifiedBackup>): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  const timer = setInterval(() => tellProgress(bytes), progressMs);
   try {
     for await (const chunk of maker.output) {
+      bytes += chunk.length;
       if (!check.write(chunk)) await Promise.race([once(check, 'drain'), verified]);
       yield chunk;
     }
@@ -75,6 +80,7 @@ async function* checked(maker: Apart, check: PassThrough, verified: Promise<Veri
     check.end();
     await verified;
   } finally {
+    clearInterval(timer);
     check.destroy();
     maker.stop();
   }

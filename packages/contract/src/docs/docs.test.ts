@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { z } from 'zod';
 import { contract, Json, type Route } from '../index.ts';
@@ -43,6 +45,11 @@ describe('the docs of operations', () => {
       const repeated = [...words(first)].filter((word) => said.has(word)).length / words(first).size;
       assert.ok(repeated < 0.6, `${id}: "${first}" repeats "${route.summary}"`);
     }
+  });
+
+  test('tell nobody what was added to which document', () => {
+    const published = readFileSync(join(import.meta.dirname, '../../../../apps/server/openapi.json'), 'utf8');
+    assert.deepEqual(published.match(/.{0,60}\(additive.{0,20}/g), null);
   });
 
   test('an example fits the schemas of its route', () => {

@@ -144,35 +144,35 @@ class Hosts(Feature):
         return self._transport.json("POST", "/v1/hosts/results", body=body, options=options)
 
     def list_execs(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, device_id: Optional[str] = None, state: Optional[Literal["waiting", "sent", "running", "done", "expired", "cancelled", "unknown"]] = None, options: Optional[CallOptions] = None) -> types.HostsListExecsAnswer:
-        """Commands that hosts do by themselves, newest first, for 30 days (additive)."""
+        """Commands that hosts do by themselves, newest first, for 30 days."""
         return self._transport.json("GET", "/v1/hosts/exec", query={"limit": limit, "cursor": cursor, "device_id": device_id, "state": state}, options=options)
 
     def list_execs_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, device_id: Optional[str] = None, state: Optional[Literal["waiting", "sent", "running", "done", "expired", "cancelled", "unknown"]] = None, options: Optional[CallOptions] = None) -> Iterator[types.HostExec]:
-        """Commands that hosts do by themselves, newest first, for 30 days (additive). Every item, page after page."""
+        """Commands that hosts do by themselves, newest first, for 30 days. Every item, page after page."""
         return self._transport.pages("GET", "/v1/hosts/exec", query={"limit": limit, "cursor": cursor, "device_id": device_id, "state": state}, items="execs", options=options)
 
     def get_exec(self, req_id: str, *, options: Optional[CallOptions] = None) -> types.HostExec:
-        """One command that a host does by itself (additive)."""
+        """One command that a host does by itself."""
         return self._transport.json("GET", f"/v1/hosts/exec/{quote(req_id, safe='')}", options=options)
 
     def cancel_exec(self, req_id: str, *, options: Optional[CallOptions] = None) -> types.HostExec:
-        """Keep a command from starting, or have its host end it (additive)."""
+        """Keep a command from starting, or have its host end it."""
         return self._transport.json("DELETE", f"/v1/hosts/exec/{quote(req_id, safe='')}", options=options)
 
     def exec_output(self, req_id: str, *, from_: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
-        """What a command wrote, as text; with `Accept: text/event-stream` as it comes, until it is over (additive)."""
+        """What a command wrote, as text; with `Accept: text/event-stream` as it comes, until it is over."""
         return self._transport.text("GET", f"/v1/hosts/exec/{quote(req_id, safe='')}/output", query={"from": from_}, options=options)
 
     def exec_output_events(self, req_id: str, *, from_: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
-        """What a command wrote, as text; with `Accept: text/event-stream` as it comes, until it is over (additive). As it comes, until it ends."""
+        """What a command wrote, as text; with `Accept: text/event-stream` as it comes, until it is over. As it comes, until it ends."""
         return self._transport.events("GET", f"/v1/hosts/exec/{quote(req_id, safe='')}/output", query={"from": from_}, options=options)
 
     def append_output(self, req_id: str, body: Union[bytes, str], *, offset: str, options: Optional[CallOptions] = None) -> types.HostsAppendOutputAnswer:
-        """Add to what a command wrote; 10 MiB are kept, for 30 days (additive)."""
+        """Add to what a command wrote; 10 MiB are kept, for 30 days."""
         return self._transport.json("POST", f"/v1/hosts/exec/{quote(req_id, safe='')}/output", query={"offset": offset}, data=body, options=options)
 
     def start_exec(self, req_id: str, body: types.HostsStartExecBody, *, options: Optional[CallOptions] = None) -> types.HostsStartExecAnswer:
-        """Ask whether a command may start, as the host that it was sent to; once (additive)."""
+        """Ask whether a command may start, as the host that it was sent to; once."""
         return self._transport.json("POST", f"/v1/hosts/exec/{quote(req_id, safe='')}/start", body=body, options=options)
 
     def invite(self, body: Optional[types.HostsInviteBody] = None, *, options: Optional[CallOptions] = None) -> types.HostsInviteAnswer:
@@ -496,7 +496,7 @@ class Scheduler(Feature):
         return self._transport.pages("GET", "/v1/schedule-runs", query={"limit": limit, "cursor": cursor, "state": state, "schedule_id": schedule_id, "device_id": device_id, "from": from_, "to": to}, items="runs", options=options)
 
     def get_run(self, id: str, *, options: Optional[CallOptions] = None) -> types.RunDetail:
-        """One run (additive)."""
+        """One run."""
         return self._transport.json("GET", f"/v1/schedule-runs/{quote(id, safe='')}", options=options)
 
     def rerun(self, id: str, *, options: Optional[CallOptions] = None) -> types.SchedulerRerunAnswer:
@@ -504,15 +504,15 @@ class Scheduler(Feature):
         return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/rerun", idempotent=True, options=options)
 
     def log(self, id: str, *, from_: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
-        """What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over (additive)."""
+        """What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over."""
         return self._transport.text("GET", f"/v1/schedule-runs/{quote(id, safe='')}/log", query={"from": from_}, options=options)
 
     def log_events(self, id: str, *, from_: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
-        """What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over (additive). As it comes, until it ends."""
+        """What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over. As it comes, until it ends."""
         return self._transport.events("GET", f"/v1/schedule-runs/{quote(id, safe='')}/log", query={"from": from_}, options=options)
 
     def append_log(self, id: str, body: Union[bytes, str], *, attempt: str, offset: str, options: Optional[CallOptions] = None) -> types.SchedulerAppendLogAnswer:
-        """Add to what an attempt wrote; 10 MiB of a run are kept, for 30 days (additive)."""
+        """Add to what an attempt wrote; 10 MiB of a run are kept, for 30 days."""
         return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/log", query={"attempt": attempt, "offset": offset}, data=body, options=options)
 
     def hosts(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.SchedulerHostsAnswer:
@@ -592,7 +592,7 @@ class Sandboxes(Feature):
         return self._transport.json("GET", f"/v1/sandboxes/{quote(id, safe='')}", options=options)
 
     def update(self, id: str, body: Optional[types.SandboxChange] = None, *, options: Optional[CallOptions] = None) -> types.Sandbox:
-        """Change how long a sandbox lives from now, its labels, or its way out (additive)."""
+        """Change how long a sandbox lives from now, its labels, or its way out."""
         return self._transport.json("PATCH", f"/v1/sandboxes/{quote(id, safe='')}", body=body or {}, options=options)
 
     def remove(self, id: str, *, options: Optional[CallOptions] = None) -> types.Sandbox:
@@ -712,11 +712,11 @@ class Messages(Feature):
         return self._transport.frames("POST", "/v1/messages", body=body, options=options)
 
     def count_tokens(self, body: types.MessagesCountTokensBody, *, options: Optional[CallOptions] = None) -> types.TokenCount:
-        """How many tokens a request of messages sends (additive)."""
+        """How many tokens a request of messages sends."""
         return self._transport.json("POST", "/v1/messages/count_tokens", body=body, options=options)
 
     def count_tokens_frames(self, body: types.MessagesCountTokensBody, *, options: Optional[CallOptions] = None) -> Iterator[str]:
-        """How many tokens a request of messages sends (additive). Its frames as they come."""
+        """How many tokens a request of messages sends. Its frames as they come."""
         return self._transport.frames("POST", "/v1/messages/count_tokens", body=body, options=options)
 
 
@@ -752,7 +752,7 @@ class Models(Feature):
         return self._transport.json("GET", "/v1/models", options=options)
 
     def get(self, name: str, *, options: Optional[CallOptions] = None) -> types.Model:
-        """A model or alias that the key may use (additive)."""
+        """A model or alias that the key may use."""
         return self._transport.json("GET", f"/v1/models/{quote(name, safe='')}", options=options)
 
 
@@ -852,7 +852,7 @@ class Sessions(Feature):
         return self._transport.json("POST", f"/v1/sessions/{quote(id, safe='')}/controls", body=body, idempotent=True, options=options)
 
     def withdraw_control(self, id: str, control_id: str, *, options: Optional[CallOptions] = None) -> types.SessionControl:
-        """Take a control back: what its device has not begun, it does not begin (additive)."""
+        """Take a control back: what its device has not begun, it does not begin."""
         return self._transport.json("DELETE", f"/v1/sessions/{quote(id, safe='')}/controls/{quote(control_id, safe='')}", options=options)
 
     def ack_control(self, id: str, control_id: str, *, options: Optional[CallOptions] = None) -> types.SessionControl:
@@ -988,11 +988,11 @@ class Transcripts(Feature):
         return self._transport.json("POST", "/v1/transcripts/ask", body=body, idempotent=True, options=options)
 
     def words(self, id: str, *, from_ms: Optional[str] = None, to_ms: Optional[str] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.TranscriptsWordsAnswer:
-        """Utterances of a span of time, with their words (additive)."""
+        """Utterances of a span of time, with their words."""
         return self._transport.json("GET", f"/v1/transcripts/{quote(id, safe='')}/words", query={"from_ms": from_ms, "to_ms": to_ms, "cursor": cursor}, options=options)
 
     def words_all(self, id: str, *, from_ms: Optional[str] = None, to_ms: Optional[str] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Utterance]:
-        """Utterances of a span of time, with their words (additive). Every item, page after page."""
+        """Utterances of a span of time, with their words. Every item, page after page."""
         return self._transport.pages("GET", f"/v1/transcripts/{quote(id, safe='')}/words", query={"from_ms": from_ms, "to_ms": to_ms, "cursor": cursor}, items="utterances", options=options)
 
     def export(self, id: str, *, format: Optional[Literal["md", "txt", "srt", "vtt", "json", "pdf", "docx"]] = None, options: Optional[CallOptions] = None) -> bytes:
@@ -1032,7 +1032,7 @@ class Transcripts(Feature):
         return self._transport.json("POST", f"/v1/transcripts/{quote(id, safe='')}/bookmarks", body=body, idempotent=True, options=options)
 
     def remove_bookmark(self, id: str, bookmark_id: str, *, options: Optional[CallOptions] = None) -> types.TranscriptsRemoveBookmarkAnswer:
-        """Take a mark away (additive)."""
+        """Take a mark away."""
         return self._transport.json("DELETE", f"/v1/transcripts/{quote(id, safe='')}/bookmarks/{quote(bookmark_id, safe='')}", options=options)
 
     def update_speaker(self, id: str, label: str, body: Optional[types.TranscriptsUpdateSpeakerBody] = None, *, options: Optional[CallOptions] = None) -> types.TranscriptsUpdateSpeakerAnswer:
@@ -1052,7 +1052,7 @@ class Transcripts(Feature):
         return self._transport.json("GET", f"/v1/transcripts/{quote(id, safe='')}/audio", options=options)
 
     def play_audio(self, id: str, track: str, *, expires: Optional[str] = None, signature: Optional[str] = None, options: Optional[CallOptions] = None) -> bytes:
-        """The sound behind a signed address, to be played in place (additive)."""
+        """The sound behind a signed address, to be played in place."""
         return self._transport.bytes("GET", f"/v1/transcripts/{quote(id, safe='')}/audio/{quote(track, safe='')}", query={"expires": expires, "signature": signature}, options=options)
 
     def share(self, id: str, body: Optional[types.TranscriptsShareBody] = None, *, options: Optional[CallOptions] = None) -> types.TranscriptsShareAnswer:
@@ -1088,7 +1088,7 @@ class Transcripts(Feature):
         return self._transport.json("POST", "/v1/transcript-folders", body=body, idempotent=True, options=options)
 
     def get_folder(self, id: str, *, options: Optional[CallOptions] = None) -> types.TranscriptsGetFolderAnswer:
-        """One folder (additive)."""
+        """One folder."""
         return self._transport.json("GET", f"/v1/transcript-folders/{quote(id, safe='')}", options=options)
 
     def update_folder(self, id: str, body: Optional[types.TranscriptsUpdateFolderBody] = None, *, options: Optional[CallOptions] = None) -> types.TranscriptsUpdateFolderAnswer:
@@ -1176,11 +1176,11 @@ class Environments(Feature):
         return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/destroy", idempotent=True, options=options)
 
     def events(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.EnvironmentsEventsAnswer:
-        """What happened to it, newest first (additive)."""
+        """What happened to it, newest first."""
         return self._transport.json("GET", f"/v1/environments/{quote(id, safe='')}/events", query={"limit": limit, "cursor": cursor}, options=options)
 
     def events_all(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.EnvironmentsGetAnswerEventsItem]:
-        """What happened to it, newest first (additive). Every item, page after page."""
+        """What happened to it, newest first. Every item, page after page."""
         return self._transport.pages("GET", f"/v1/environments/{quote(id, safe='')}/events", query={"limit": limit, "cursor": cursor}, items="events", options=options)
 
     def enroll_token(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsEnrollTokenAnswer:
@@ -1200,11 +1200,11 @@ class Environments(Feature):
         return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/members", body=body, idempotent=True, options=options)
 
     def list_invitations(self, *, options: Optional[CallOptions] = None) -> types.EnvironmentsListInvitationsAnswer:
-        """Invitations of the caller, newest first, 100 at most (additive)."""
+        """Invitations of the caller, newest first, 100 at most."""
         return self._transport.json("GET", "/v1/environments/invitations", options=options)
 
     def accept_invitation(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsAcceptInvitationAnswer:
-        """Accept an invitation: the caller is a member from now on (additive)."""
+        """Accept an invitation: the caller is a member from now on."""
         return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/members/me/accept", options=options)
 
     def set_ssh_key(self, id: str, body: types.EnvironmentsSetSshKeyBody, *, options: Optional[CallOptions] = None) -> types.EnvironmentsSetSshKeyAnswer:
@@ -1232,7 +1232,7 @@ class Environments(Feature):
         return self._transport.json("DELETE", f"/v1/environments/{quote(id, safe='')}/ports/{quote(port, safe='')}", options=options)
 
     def link_port(self, id: str, port: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsLinkPortAnswer:
-        """The address of a published port for a browser: it has a ticket for one visit within 60 s (additive)."""
+        """The address of a published port for a browser: it has a ticket for one visit within 60 s."""
         return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/ports/{quote(port, safe='')}/link", options=options)
 
     def list_secrets(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsListSecretsAnswer:

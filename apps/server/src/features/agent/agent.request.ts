@@ -23,12 +23,35 @@ const providersOwn = /^code_execution_\d+$/;
 export const asksForTools = (body: Value): boolean =>
   objectsOf(body['tools']).some(({ type }) => type === 'svc_sandbox' || type === 'exec_python');
 
+const ours = ['svc_sandbox', 'exec_python'];
+
+/** Throws 400 for a tool that is named as ours are and is none: a provider would ignore it, or refuse it without the reason. */
+function refuseMisspelt(entries: readonly Value[]): void {
+  for (const [at, { type }] of entries.entries()) {
+    const name = textOf(type) ?? '';
+    if (ours.includes(name) || !/^(?:svc[_-]|exec[_-]?py)/i.test(name)) continue;
+    const message = `there is no tool "${name.slice(0, 60)}"; those of this platform are ${ours.join(' and ')}`;
+    throw badRequest(`tools.${at}.type: ${message}`, { [`tools.${at}.type`]: [message] });
+  }
+}
+
+/** Throws 400 for a tool of ours in a request of a protocol that has none of them. */
+export function refuseOurs(body: Value): void {
+  const entries = objectsOf(body['tools']);
+  refuseMisspelt(entries);
+  const at = entries.findIndex(({ type }) => ours.includes(textOf(type) ?? ''));
+  if (at === -1) return;
+  const message = 'works at /v1/chat/completions and /v1/messages; send the request there';
+  throw badRequest(`tools.${at}: ${String(entries[at]?.['type'])} ${message}`, { [`tools.${at}`]: [message] });
+}
+
 /**
  * Reads `svc_sandbox`, `exec_python` and `container.skills` out of a request (document 3, Chat tool and skills); undefined
  * when it has none of them. Throws 400 for what of them is wrong.
  */
 export function readWanted(body: Value): Wanted | undefined {
   const entries: Value[] = objectsOf(body['tools']);
+  refuseMisspelt(entries);
   const boxes = entries.flatMap((entry, at) =>
     entry['type'] === 'svc_sandbox' ? [parse(`tools.${at}`, sandboxTool, entry)] : [],
   );

@@ -205,6 +205,27 @@ describe('a model with a sandbox', () => {
     assert.equal((await chat({}, { 'x-svc-session-id': 'a b' })).status, 400);
   });
 
+  test('a tool of ours where there is none, and one that is misspelt, is refused with what to do', async () => {
+    const ask = async (path: string, body: object) => {
+      const answer = await http(t.gateway.url, path, { key: t.account.key, body });
+      return [answer.status, answer.body.error.message];
+    };
+    assert.deepEqual(await ask('/v1/responses', { model: 'gpt', input: 'x', tools: [{ type: 'function' }, box] }), [
+      400,
+      'tools.1: svc_sandbox works at /v1/chat/completions and /v1/messages; send the request there',
+    ]);
+    const misspelt = { model: 'gpt', messages: [{ role: 'user', content: 'x' }], tools: [{ type: 'svc_sandbx' }] };
+    for (const [path, body] of [
+      ['/v1/chat/completions', misspelt],
+      ['/v1/messages', { ...misspelt, max_tokens: 10 }],
+      ['/v1/responses', { model: 'gpt', input: 'x', tools: [{ type: 'svc_sandbx' }] }],
+    ] as const)
+      assert.deepEqual(await ask(path, body), [
+        400,
+        'tools.0.type: there is no tool "svc_sandbx"; those of this platform are svc_sandbox and exec_python',
+      ]);
+  });
+
   test('a key without the right to sandboxes is refused before a model is asked', async () => {
     t.script();
     const narrow = { name: 'narrow', scopes: ['chat'] };

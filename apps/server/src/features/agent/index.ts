@@ -13,6 +13,7 @@ import { runTask, type Task, type TaskResult } from './agent.task.ts';
 import { toolsFor } from './agent.tools.ts';
 import { Workbench } from './agent.workbench.ts';
 
+export { refuseOurs } from './agent.request.ts';
 export type { Task, TaskResult } from './agent.task.ts';
 
 /** Models that use tools of ours: in requests that ask for them, and by themselves on a schedule. */

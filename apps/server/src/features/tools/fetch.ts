@@ -20,10 +20,15 @@ const cachedMs = 15 * 60_000;
 /** The server has 15 s of it; the rest is for a turn and for reading. */
 const mostMs = 20_000;
 
+/** What stands before the first colon of an address; that of `example.com:8080` is a name. */
+const hasScheme = /^[a-z][a-z\d+-]*:/i;
+const whole = 'must be a whole address, such as https://example.com/page';
+
 /** Fetches a public page and reads its content. */
 export const fetch = (parts: Parts) =>
   operation(contract.tools.fetch, async (context, { body }) =>
     useTool(context, 'fetch', async () => {
+      if (!hasScheme.test(body.url)) throw badRequest(`url: ${whole}`, { url: [whole] });
       try {
         return await read(context, parts, body);
       } catch (error) {

@@ -160,7 +160,6 @@ describe('fetch of a page', () => {
     web.on('/loop', (_request, response) => response.writeHead(302, { location: '/loop' }).end());
     web.on('/away', (_request, response) => response.writeHead(302, { location: 'http://10.0.0.1/' }).end());
     const cases: [string, number, string][] = [
-      ['not an address', 400, 'bad_request'],
       ['http://10.0.0.1/', 400, 'bad_request'],
       ['file:///etc/passwd', 400, 'bad_request'],
       [web.url('/away'), 400, 'bad_request'],
@@ -180,6 +179,11 @@ describe('fetch of a page', () => {
       if (status === 400) messages.add(answer.body.error.message);
     }
     assert.equal(messages.size, 1, 'one message for every refusal');
+    for (const url of ['example.com', 'example.com:8080/page', 'not an address']) {
+      const { status, body } = await http(t.gateway.url, '/v1/tools/fetch', { key: t.account.key, body: { url } });
+      assert.deepEqual([status, body.error.code], [400, 'bad_request']);
+      assert.match(body.error.message, /^url: must be a whole address, such as https:/);
+    }
   });
 
   test('a page past 3 MB is cut, compressed or not, and says so', async () => {
