@@ -83,9 +83,7 @@ export const environmentMember = z.object({
   ssh_public_key: z.boolean().describe('Whether there is one; the key is never returned'),
   provisioned_at: dateTime.nullable(),
   created_at: dateTime,
-  accepted_at: dateTime
-    .nullable()
-    .describe('Null: invited; they see nothing of it and may do nothing there'),
+  accepted_at: dateTime.nullable().describe('Null: invited; they see nothing of it and may do nothing there'),
 });
 
 /** An invitation into an environment, as whoever is invited sees it. */

@@ -11,9 +11,7 @@ const readiness = z
       db: check,
       schema: check,
       registry: check,
-      worker: check
-        .optional()
-        .describe('Where work that is due by the clock is done by another process, or stands'),
+      worker: check.optional().describe('Where work that is due by the clock is done by another process, or stands'),
     }),
     s1: z.object({ mode: z.string(), ok: z.boolean(), ms: z.int(), error: z.string().optional() }),
   })

@@ -102,9 +102,7 @@ export const notifications = {
         notifications: z.array(notification),
         /** Not read and not archived, whatever was asked for. */
         unread_count: z.int(),
-        cursor: feedCursor.describe(
-          'Stands before the list: as `after` of a stream, no change of it is missed',
-        ),
+        cursor: feedCursor.describe('Stands before the list: as `after` of a stream, no change of it is missed'),
         ...nextCursor,
       }),
     ),
@@ -240,9 +238,7 @@ export const notifications = {
         hide_contents: z
           .boolean()
           .optional()
-          .describe(
-            'Its pushes say what kind of thing happened, without names and text; default: all of it',
-          ),
+          .describe('Its pushes say what kind of thing happened, without names and text; default: all of it'),
       }),
     ),
     answers: json(subscribed, 201).or(200, subscribed),

@@ -246,9 +246,7 @@ export const prompts = {
         force: z
           .boolean()
           .optional()
-          .describe(
-            '`true`: launch it anew though a launch waits or runs; what no device began is taken back',
-          ),
+          .describe('`true`: launch it anew though a launch waits or runs; what no device began is taken back'),
         stop: stop.optional(),
       }),
     ),

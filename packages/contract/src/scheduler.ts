@@ -171,8 +171,7 @@ export const scheduler = {
   log: route({
     method: 'GET',
     path: '/v1/schedule-runs/{id}/log',
-    summary:
-      'What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over',
+    summary: 'What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over',
     auth: 'key',
     params: byId,
     query: z.object({ from: position.default(0).describe('First byte that is wanted') }),

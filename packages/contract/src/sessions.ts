@@ -62,9 +62,7 @@ export const sessionControl = z
     from_device_id: uuid.optional(),
     created_at: dateTime,
     acked_at: dateTime.optional().describe('When the target took it'),
-    withdrawn_at: dateTime
-      .optional()
-      .describe('When it was taken back: its target begins nothing of it any more'),
+    withdrawn_at: dateTime.optional().describe('When it was taken back: its target begins nothing of it any more'),
   })
   .meta({ id: 'SessionControl' });
 

@@ -84,9 +84,7 @@ export const fetchedPage = z
     empty_reason: z
       .enum(['needs_javascript'])
       .optional()
-      .describe(
-        'Why there is nearly nothing: the page is drawn by its script, and holds its text nowhere else',
-      ),
+      .describe('Why there is nearly nothing: the page is drawn by its script, and holds its text nowhere else'),
     chars: z.int().nonnegative().describe('UTF-16 units of `content`'),
     truncated: z.boolean().describe('There is more: past 3 MB, past `max_chars`, or past 1,000,000 characters'),
     took_ms: z.int().nonnegative(),
