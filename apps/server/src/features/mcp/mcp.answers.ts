@@ -55,17 +55,21 @@ function fitting(sizes: readonly number[], room: number): number {
   return end === -1 ? sizes.length : end;
 }
 
-const pictures: readonly [mimeType: string, begins: RegExp][] = [
-  ['image/png', /^\x89PNG\r\n\x1a\n/],
-  ['image/jpeg', /^\xff\xd8\xff/],
-  ['image/gif', /^GIF8[79]a/],
-  ['image/webp', /^RIFF[\s\S]{4}WEBP/],
+/** How files of pictures begin, as Latin-1; a dot stands for any byte. */
+const pictures: readonly [mimeType: string, begins: string][] = [
+  ['image/png', '\x89PNG\r\n\x1a\n'],
+  ['image/jpeg', '\xff\xd8\xff'],
+  ['image/gif', 'GIF8'],
+  ['image/webp', 'RIFF....WEBP'],
 ];
+
+const isBegunBy = (bytes: string, begin: string): boolean =>
+  Array.from(begin).every((sign, at) => sign === '.' || bytes[at] === sign);
 
 /** A file as a model reads it: its text, its picture, or base64 where it is neither. */
 export function contentOfFile(path: string, bytes: Buffer): Content[] {
   const begin = bytes.subarray(0, 16).toString('latin1');
-  const [mimeType] = pictures.find(([, begins]) => begins.test(begin)) ?? [];
+  const [mimeType] = pictures.find(([, begins]) => isBegunBy(begin, begins)) ?? [];
   if (mimeType !== undefined) return [{ type: 'image', data: bytes.toString('base64'), mimeType }];
   const text = bytes.toString('utf8');
   if (Buffer.from(text).equals(bytes)) return textOf(text);

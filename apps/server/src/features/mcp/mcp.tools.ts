@@ -149,22 +149,7 @@ export function sandboxTools(parts: McpParts): Tool[] {
   return [
     tool('sandbox_create', 'create', 'Start an isolated sandbox with a /workspace', bodyOf('create'), adds),
     tool('sandbox_list', 'list', 'The sandboxes of the account', z.object({}), reads),
-    {
-      name: 'sandbox_exec',
-      description: 'Run a command in a sandbox, and wait for its end',
-      input: z.object({
-        ...with_(bodyOf('exec')).shape,
-        receipt: z.boolean().optional().describe('Whether to answer the hashes of image, input, command and outputs'),
-      }),
-      hints: destroys,
-      scopes: scopesOf('sandboxes', contract.sandboxes.exec),
-      async run(context, { sandbox_id: id, receipt: isAsked, ...body }) {
-        const { receipt, ...result } = (await invoke(parts.feature, 'exec', context, { params: { id }, body })) as Ran;
-        const { outputs } = receipt;
-        const answer = { ...result, ...(isAsked === true ? { receipt } : outputs.length > 0 && { outputs }) };
-        return jsonFor(answer, whereOutput);
-      },
-    },
+    execTool(parts),
     {
       name: 'sandbox_files',
       description:
@@ -180,24 +165,45 @@ export function sandboxTools(parts: McpParts): Tool[] {
       run: (context, input) => files(context, input as unknown as FilesInput, call, parts),
     },
     tool('sandbox_kill', 'remove', 'End a sandbox and delete its files', z.object(sandbox), again(destroys)),
-    {
-      name: 'sandbox_run_code',
-      description: 'Run Python in the sandbox’s kernel; variables stay, and figures are answered as pictures',
-      input: with_(bodyOf('runCode')),
-      hints: destroys,
-      scopes: scopesOf('sandboxes', contract.sandboxes.runCode),
-      async run(context, { sandbox_id: id, ...body }) {
-        const result = (await invoke(parts.feature, 'runCode', context, { params: { id }, body })) as Cell;
-        const figures = await figuresOf(parts, context, String(id), result.images);
-        return [...textOf(jsonFor(result, whereOutput)), ...figures];
-      },
-    },
+    codeTool(parts),
     tool('sandbox_pause', 'pause', 'Keep files and memory, and free what runs', z.object(sandbox), again(adds)),
     tool('sandbox_resume', 'resume', 'Go on where a pause left off', z.object(sandbox), again(adds)),
     tool('sandbox_fork', 'fork', 'Copies of a sandbox with its memory', with_(bodyOf('fork')), adds),
     tool('sandbox_preview', 'preview', 'A link to a port inside the sandbox', with_(bodyOf('preview')), adds),
   ];
 }
+
+/** Runs a command; the hashes of the run are answered to who asks for them. */
+const execTool = (parts: McpParts): Tool => ({
+  name: 'sandbox_exec',
+  description: 'Run a command in a sandbox, and wait for its end',
+  input: z.object({
+    ...with_(bodyOf('exec')).shape,
+    receipt: z.boolean().optional().describe('Whether to answer the hashes of image, input, command and outputs'),
+  }),
+  hints: destroys,
+  scopes: scopesOf('sandboxes', contract.sandboxes.exec),
+  async run(context, { sandbox_id: id, receipt: isAsked, ...body }) {
+    const { receipt, ...result } = (await invoke(parts.feature, 'exec', context, { params: { id }, body })) as Ran;
+    const { outputs } = receipt;
+    const answer = { ...result, ...(isAsked === true ? { receipt } : outputs.length > 0 && { outputs }) };
+    return jsonFor(answer, whereOutput);
+  },
+});
+
+/** Runs a cell; what it drew is answered as pictures. */
+const codeTool = (parts: McpParts): Tool => ({
+  name: 'sandbox_run_code',
+  description: 'Run Python in the sandbox’s kernel; variables stay, and figures are answered as pictures',
+  input: with_(bodyOf('runCode')),
+  hints: destroys,
+  scopes: scopesOf('sandboxes', contract.sandboxes.runCode),
+  async run(context, { sandbox_id: id, ...body }) {
+    const result = (await invoke(parts.feature, 'runCode', context, { params: { id }, body })) as Cell;
+    const figures = await figuresOf(parts, context, String(id), result.images);
+    return [...textOf(jsonFor(result, whereOutput)), ...figures];
+  },
+});
 
 type Ran = z.output<typeof contract.sandboxes.exec.answers.schema>;
 type Cell = z.output<typeof contract.sandboxes.runCode.answers.schema>;

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { contract, exportFormats, uuid } from '@svc/contract';
 import { z } from 'zod';
 import type { Context } from '../../kernel/http/context.ts';
+import type { Feature } from '../../kernel/feature.ts';
 import { type Invocation, invoke } from '../../kernel/mount/invoke.ts';
 import { headAndTail, jsonFor } from './mcp.answers.ts';
 import type { McpParts, Tool } from './mcp.tools.ts';
@@ -29,6 +30,9 @@ export function transcriptTools(parts: McpParts): Tool[] {
   // None takes the token of an app (document 1, Transcripts).
   return [...readingTools(parts, call), ...writingTools(call)].map((tool) => ({ ...tool, scopes: undefined }));
 }
+
+const exported = async (transcripts: Feature, context: Context, given: Invocation): Promise<string> =>
+  headAndTail(await text((await invoke(transcripts, 'export', context, given)) as Readable), whereSaid);
 
 function readingTools({ transcripts }: McpParts, call: Call): Omit<Tool, 'scopes'>[] {
   const { list, search, ask } = contract.transcripts;
@@ -84,10 +88,7 @@ function readingTools({ transcripts }: McpParts, call: Call): Omit<Tool, 'scopes
       description: 'A transcript as a text file',
       input: z.object({ id, format: z.enum(textFormats as ['md', ...string[]]).default('md') }),
       hints: reads,
-      async run(context, { id: of, format }) {
-        const given = { params: { id: of }, query: { format } };
-        return headAndTail(await text((await invoke(transcripts, 'export', context, given)) as Readable), whereSaid);
-      },
+      run: (context, { id: of, format }) => exported(transcripts, context, { params: { id: of }, query: { format } }),
     },
   ];
 }
