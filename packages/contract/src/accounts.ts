@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
 import { dateTime, emailAddress, nextCursor, page, text, uuid } from './fields.ts';
-import { json, route } from './route.ts';
+import { json, route, toolLevels } from './route.ts';
 import { gives } from './strength.ts';
 
 /** Codes of accounts' own. */
@@ -19,6 +19,7 @@ export const account = z
     operator: z.boolean().describe('Runs this installation'),
     suspended: z.boolean(),
     subscription: z.enum(['active', 'inactive']),
+    tool_level: z.enum(toolLevels).describe('Of its keys that name none: what of tools they reach'),
     created_at: dateTime,
     last_seen_at: dateTime
       .optional()
@@ -46,7 +47,13 @@ export const accounts = {
     ...gives('operator'),
     idempotent: true,
     shownOnce: true,
-    takes: json(z.object({ email: emailAddress, name: text(120).default('') })),
+    takes: json(
+      z.object({
+        email: emailAddress,
+        name: text(120).default(''),
+        tool_level: z.enum(toolLevels).default('l0').describe('`l3_sandbox`: its person may use sandboxes'),
+      }),
+    ),
     answers: json(
       z.object({
         account,
@@ -69,13 +76,17 @@ export const accounts = {
   update: route({
     method: 'PATCH',
     path: '/v1/accounts/{id}',
-    summary: 'Suspend an account, let it go on, or make its person an operator',
+    summary: 'Suspend an account, let it go on, change its tool level, or make its person an operator',
     auth: 'key',
     ...gives('operator'),
     params,
     takes: json(
       z
-        .object({ suspended: z.boolean().optional(), operator: z.boolean().optional() })
+        .object({
+          suspended: z.boolean().optional(),
+          operator: z.boolean().optional(),
+          tool_level: z.enum(toolLevels).optional(),
+        })
         .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),
     ),
     answers: json(account),

@@ -10,6 +10,7 @@ const ioana: z.output<typeof account> = {
   operator: false,
   suspended: false,
   subscription: 'active',
+  tool_level: 'l0',
   created_at: '2026-11-02T08:15:00.000Z',
 };
 

@@ -1388,7 +1388,7 @@ class Accounts(Feature):
         return self._transport.json("GET", f"/v1/accounts/{quote(id, safe='')}", options=options)
 
     def update(self, id: str, body: Optional[types.AccountsUpdateBody] = None, *, options: Optional[CallOptions] = None) -> types.Account:
-        """Suspend an account, let it go on, or make its person an operator."""
+        """Suspend an account, let it go on, change its tool level, or make its person an operator."""
         return self._transport.json("PATCH", f"/v1/accounts/{quote(id, safe='')}", body=body or {}, options=options)
 
     def link(self, id: str, *, options: Optional[CallOptions] = None) -> types.AccountsLinkAnswer:

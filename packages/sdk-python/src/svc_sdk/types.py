@@ -14,7 +14,7 @@ elif sys.version_info >= (3, 11):
 else:
     NotRequired = Optional
 
-Account = TypedDict("Account", {"id": "str", "email": "str", "name": "str", "operator": "bool", "suspended": "bool", "subscription": "Literal[\"active\", \"inactive\"]", "created_at": "str", "last_seen_at": "NotRequired[str]"})
+Account = TypedDict("Account", {"id": "str", "email": "str", "name": "str", "operator": "bool", "suspended": "bool", "subscription": "Literal[\"active\", \"inactive\"]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "created_at": "str", "last_seen_at": "NotRequired[str]"})
 
 Act = TypedDict("Act", {"id": "str", "at": "str", "who": "Literal[\"key\", \"login\", \"cli\", \"system\"]", "key": "NotRequired[ActKey]", "login_id": "NotRequired[str]", "address": "NotRequired[str]", "action": "str", "subject": "NotRequired[str]", "details": "Dict[str, Any]", "trace_id": "NotRequired[str]"})
 
@@ -966,11 +966,11 @@ MeConfirmLinkAnswer = TypedDict("MeConfirmLinkAnswer", {"confirmed": "bool"})
 
 AccountsListAnswer = TypedDict("AccountsListAnswer", {"accounts": "List[Account]", "next_cursor": "NotRequired[str]"})
 
-AccountsCreateBody = TypedDict("AccountsCreateBody", {"email": "str", "name": "NotRequired[Union[str, None]]"})
+AccountsCreateBody = TypedDict("AccountsCreateBody", {"email": "str", "name": "NotRequired[Union[str, None]]", "tool_level": "NotRequired[Union[Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"], None]]"})
 
 AccountsCreateAnswer = TypedDict("AccountsCreateAnswer", {"account": "Account", "url": "str"})
 
-AccountsUpdateBody = TypedDict("AccountsUpdateBody", {"suspended": "NotRequired[Union[bool, None]]", "operator": "NotRequired[Union[bool, None]]"})
+AccountsUpdateBody = TypedDict("AccountsUpdateBody", {"suspended": "NotRequired[Union[bool, None]]", "operator": "NotRequired[Union[bool, None]]", "tool_level": "NotRequired[Union[Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"], None]]"})
 
 AccountsLinkAnswer = TypedDict("AccountsLinkAnswer", {"url": "str"})
 

@@ -1,4 +1,5 @@
-import { toolLevels } from '@svc/contract';
+import { type ToolLevel, toolLevels } from '@svc/contract';
+import { Option } from 'commander';
 import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
@@ -29,6 +30,7 @@ export const accountsCommands: Commands = (program, run) => {
     .description('create an account')
     .requiredOption('--email <address>', 'e-mail address', emailAddress)
     .option('--name <name>', 'name', '')
+    .addOption(levelOption())
     .action(run(createAccount));
   accounts
     .command('set')
@@ -114,7 +116,7 @@ function limitOf(value: string): number | 'default' {
   return Number(value);
 }
 
-async function createAccount(admin: Admin, options: { email: string; name: string }) {
+async function createAccount(admin: Admin, options: { email: string; name: string; toolLevel: ToolLevel }) {
   return inTransaction(admin.sql, async (tx) => {
     const account = await insertAccount(tx, options);
     if (!account) throw new CommandError(`an account with the address ${options.email} exists`);
@@ -153,15 +155,23 @@ async function setAccount(
   return { account_id: id, email, subscription, features, tool_level, operator };
 }
 
+/** `--tool-level` of commands that make an account. */
+export const levelOption = (): Option =>
+  new Option('--tool-level <level>', 'l3_sandbox: its person may use sandboxes').choices(toolLevels).default('l0');
+
 /** The help text for the default of `--email`. */
 export const defaultAccount = 'default: the only account';
 
-/** The account with this address, or the only one; fails with the next step when no account fits. */
-export async function accountByEmail(admin: Pick<Admin, 'sql'>, email: string | undefined): Promise<AccountRow> {
+/** The account with this address, or the only one; fails with the next step, which names `option`, when no account fits. */
+export async function accountByEmail(
+  admin: Pick<Admin, 'sql'>,
+  email: string | undefined,
+  option = '--email',
+): Promise<AccountRow> {
   if (email === undefined) {
     const [only, another] = await someAccounts(admin.sql, 2);
     if (!only) throw new CommandError('there is no account yet; create one with: svc accounts create');
-    if (another) throw new CommandError('there are several accounts; name one with --email (see: svc accounts list)');
+    if (another) throw new CommandError(`there are several accounts; name one with ${option} (see: svc accounts list)`);
     return only;
   }
   const account = await findAccountByEmail(admin.sql, email);

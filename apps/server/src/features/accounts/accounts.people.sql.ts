@@ -1,3 +1,4 @@
+import type { ToolLevel } from '@svc/contract';
 import { type Db } from '../../kernel/db/db.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 
@@ -9,11 +10,12 @@ export interface PersonRow {
   operator: boolean;
   suspended: boolean;
   subscription: 'active' | 'inactive';
+  tool_level: ToolLevel;
   created_at: string;
 }
 
 /** An account as its person sees it. */
-interface ProfileRow extends Omit<PersonRow, 'suspended' | 'subscription'> {
+interface ProfileRow extends Omit<PersonRow, 'suspended' | 'subscription' | 'tool_level'> {
   email_verified: boolean;
   locale: 'en' | 'ro' | null;
   tz: string | null;
@@ -27,7 +29,7 @@ export interface ProfileChange {
 }
 
 const columns = (db: Db) => db`
-  a.id, a.email, a.name, a.operator, a.suspended_at is not null as suspended, a.subscription, a.created_at`;
+  a.id, a.email, a.name, a.operator, a.suspended_at is not null as suspended, a.subscription, a.tool_level, a.created_at`;
 
 /** Not those that are being deleted. */
 const stays = (db: Db) => db`not exists (select from accounts.deletions d where d.account_id = a.id)`;

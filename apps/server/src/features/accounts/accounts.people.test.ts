@@ -100,6 +100,22 @@ describe('accounts, for operators', () => {
     assert.deepEqual({ ...act }, { action: 'accounts.create', who: 'login' });
   });
 
+  test('a person has the tool level that an operator gives, and is told who does when it is not enough', async () => {
+    const { ask, said } = await operator();
+    const { body } = await ask('POST', '/v1/accounts', { email: addressOf(), tool_level: 'l3_sandbox' });
+    assert.equal(body.account.tool_level, 'l3_sandbox');
+    const account = await createAccount(gateway);
+    const at = `/v1/accounts/${account.id}`;
+    const person = await signIn(gateway, account);
+    assert.equal((await ask('PATCH', at, { tool_level: 'l0' })).body.tool_level, 'l0');
+    const refused = await person.ask('GET', '/v1/sandboxes');
+    assert.deepEqual([refused.status, refused.body.error.code], [403, 'forbidden']);
+    assert.match(refused.body.error.message, /the key has l0.*svc accounts set --tool-level l3_sandbox/);
+    await ask('PATCH', at, { tool_level: 'l3_sandbox' });
+    assert.equal((await person.ask('GET', '/v1/sandboxes')).status, 200);
+    assert.equal(await said('PATCH', at, { tool_level: 'l4' }), '400 bad_request');
+  });
+
   test('a link is to set up for who has no way in, and to recover for who has one', async () => {
     const { ask, said } = await operator();
     const { account } = (await ask('POST', '/v1/accounts', { email: addressOf() })).body;

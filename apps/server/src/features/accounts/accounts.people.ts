@@ -1,4 +1,4 @@
-import type { account } from '@svc/contract';
+import type { account, ToolLevel } from '@svc/contract';
 import type { z } from 'zod';
 import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { type Db, inTransaction, onCommit } from '../../kernel/db/db.ts';
@@ -6,7 +6,7 @@ import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import { type Who, writeAct } from '../../kernel/records/audit.ts';
-import { insertAccount, lockEmail, setOperator, setSuspended, updateEmail } from './accounts.sql.ts';
+import { insertAccount, lockEmail, setOperator, setSuspended, updateAccount, updateEmail } from './accounts.sql.ts';
 import {
   findPersonById,
   isLastOperator,
@@ -46,7 +46,7 @@ export async function toRecords(
     db,
     rows.map(({ id }) => id),
   );
-  return rows.map(({ id, email, name, operator, suspended, subscription, created_at }) => {
+  return rows.map(({ id, email, name, operator, suspended, subscription, tool_level, created_at }) => {
     const at = seen.get(id);
     return {
       id,
@@ -55,6 +55,7 @@ export async function toRecords(
       operator,
       suspended,
       subscription,
+      tool_level,
       created_at,
       ...(at !== undefined && { last_seen_at: at }),
     };
@@ -69,15 +70,25 @@ export async function recordOf(db: Db, signIns: SignIns, id: string): Promise<z.
   return record;
 }
 
+/** Whose account is made. */
+interface Invited {
+  email: string;
+  name: string;
+  tool_level: ToolLevel;
+  by: Who;
+  language?: string | undefined;
+}
+
 /** Creates an account with a link for its person, in the caller's transaction. Throws 409 `email_taken`. */
 export async function inviteAccount(
   tx: Db,
   signIns: Pick<SignIns, 'invite'>,
-  { email, name, by, language }: { email: string; name: string; by: Who; language?: string | undefined },
+  { email, name, tool_level: toolLevel, by, language }: Invited,
 ): Promise<{ id: string; url: string }> {
-  const made = await insertAccount(tx, { email, name });
+  const made = await insertAccount(tx, { email, name, toolLevel });
   if (!made) throw emailTaken(email);
-  await writeAct(tx, { accountId: made.id, by, action: 'accounts.create', subject: made.id, details: { email } });
+  const details = { email, ...(toolLevel !== 'l0' && { tool_level: toolLevel }) };
+  await writeAct(tx, { accountId: made.id, by, action: 'accounts.create', subject: made.id, details });
   return { id: made.id, url: await signIns.invite(tx, { accountId: made.id, email, by, language }) };
 }
 
@@ -95,18 +106,22 @@ export const lastOperatorText =
 /** The refusal of what would leave nobody to run the installation. */
 const lastOperator = (): ApiError => new ApiError('last_operator', lastOperatorText);
 
+/** What an operator changes of an account. */
+interface StandingChange {
+  id: string;
+  suspended?: boolean | undefined;
+  operator?: boolean | undefined;
+  tool_level?: ToolLevel | undefined;
+  by: Who;
+}
+
 /**
- * Suspends an account, lets it go on, or changes whether it is an operator; on every gateway when this answers. Throws 404 for
+ * Suspends an account, lets it go on, or changes its tool level and whether it is an operator; on every gateway when this answers. Throws 404 for
  * one that is gone or being deleted, 409 `last_operator`.
  */
 export async function changeStanding(
   parts: Parts,
-  {
-    id,
-    suspended,
-    operator,
-    by,
-  }: { id: string; suspended?: boolean | undefined; operator?: boolean | undefined; by: Who },
+  { id, suspended, operator, tool_level: toolLevel, by }: StandingChange,
 ): Promise<void> {
   await inTransaction(parts.sql, async (tx) => {
     await lockOperators(tx);
@@ -119,6 +134,10 @@ export async function changeStanding(
     if (operator !== undefined) {
       await setOperator(tx, id, operator);
       await write('set', { operator });
+    }
+    if (toolLevel !== undefined) {
+      await updateAccount(tx, id, { tool_level: toolLevel });
+      await write('set', { tool_level: toolLevel });
     }
     if (suspended !== undefined) {
       await setSuspended(tx, id, suspended);

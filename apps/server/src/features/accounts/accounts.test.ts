@@ -167,6 +167,7 @@ describe('admin commands', () => {
     await assert.rejects(svc('orgs', 'add', '--org', randomUUID(), '--email', one, '--role', 'member'), /no such/);
     await assert.rejects(svc('orgs', 'add', '--org', 'x', '--email', one, '--role', 'member'), CommandError);
     await assert.rejects(svc('orgs', 'create', '--name', ' ', '--owner', one), CommandError);
+    await assert.rejects(svc('orgs', 'create', '--name', 'Org'), /name one with --owner/);
   });
 
   test('a credit with one source key counts once, however often and at once it is repeated', async () => {

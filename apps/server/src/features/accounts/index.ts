@@ -2,7 +2,7 @@ import type { Manifest } from '../../kernel/feature.ts';
 import { accountsCommands } from './accounts.commands.ts';
 export { deleteOn, markDeleted } from './accounts.deletion.ts';
 export { deletionCommands, type DeletionParts } from './accounts.deletion.commands.ts';
-export { accountByEmail, defaultAccount } from './accounts.commands.ts';
+export { accountByEmail, defaultAccount, levelOption } from './accounts.commands.ts';
 export { changeProfile, checkOperator, inviteAccount, lastOperatorText, type SignIns } from './accounts.people.ts';
 export { findProfile, isLastOperator, listOperators } from './accounts.people.sql.ts';
 export {

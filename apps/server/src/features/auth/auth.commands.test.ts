@@ -17,11 +17,13 @@ describe('commands of signing in', () => {
 
   test('invite makes an account and prints a link that opens; an address that somebody has is refused', async () => {
     const email = `${randomUUID()}@example.test`;
-    const made = await svc('accounts', 'invite', '--email', email, '--name', 'Radu');
+    const level = ['--tool-level', 'l3_sandbox'];
+    const made = await svc('accounts', 'invite', '--email', email, '--name', 'Radu', ...level);
     assert.deepEqual([made.email, made.mailed], [email, false]);
     assert.match(made.url, /\/link#[\w-]{43}$/);
     assert.deepEqual(await actOf('auth.createLink').then((act) => act?.who), 'cli');
-    assert.equal((await svc('accounts', 'show', '--email', email)).name, 'Radu');
+    const shown = await svc('accounts', 'show', '--email', email);
+    assert.deepEqual([shown.name, shown.tool_level], ['Radu', 'l3_sandbox']);
     await assert.rejects(svc('accounts', 'invite', '--email', email), /another account has the address/);
   });
 

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
+import type { ToolLevel } from '@svc/contract';
 import type { Mail } from '@svc/words';
 import { CommandError } from '../../kernel/base/command-error.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 import { type Admin, type Commands, emailAddress, type Run } from '../../kernel/commands.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { byCommand, writeAct } from '../../kernel/records/audit.ts';
-import { accountByEmail, defaultAccount, inviteAccount } from '../accounts/index.ts';
+import { accountByEmail, defaultAccount, inviteAccount, levelOption } from '../accounts/index.ts';
 import { PrivateMails } from '../notifications/index.ts';
 import { signInsOf } from './auth.sign-ins.ts';
 import { listLogins } from './people/logins.sql.ts';
@@ -23,6 +24,7 @@ export const authCommands: Commands = (program, run) => {
     .description('create an account and print a link with which its person chooses how to sign in, once')
     .requiredOption('--email <address>', 'e-mail address', emailAddress)
     .option('--name <name>', 'name', '')
+    .addOption(levelOption())
     .action(run(invite));
   accountCommand(accounts, 'link', 'print a link with which a person gets in, or back in, once', run, link);
   accountCommand(accounts, 'logins', "an account's signed-in browsers, the one used last first", run, logins);
@@ -57,14 +59,14 @@ function accountCommand(
     .action(run(async (admin: Admin, { email }: Named) => work(admin, await accountByEmail(admin, email))));
 }
 
-async function invite(admin: Admin, { email, name }: { email: string; name: string }) {
+async function invite(admin: Admin, { email, name, toolLevel }: { email: string; name: string; toolLevel: ToolLevel }) {
   const mails = new PrivateMails(admin);
   const sending: Promise<void>[] = [];
   const mail = admin.config.mail && ((to: string, said: Mail) => sending[sending.push(mails.send(to, said)) - 1]);
   try {
     const signIns = signInsOf(admin, mail as Parameters<typeof signInsOf>[1]);
     const { id, url } = await inTransaction(admin.sql, (tx) =>
-      inviteAccount(tx, signIns, { email, name, by: byCommand }),
+      inviteAccount(tx, signIns, { email, name, tool_level: toolLevel, by: byCommand }),
     );
     const sent = await Promise.allSettled(sending);
     return { account_id: id, email, url, mailed: sent.some(({ status }) => status === 'fulfilled') };

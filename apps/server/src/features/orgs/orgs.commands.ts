@@ -25,7 +25,7 @@ export const orgsCommands: Commands = (program, run) => {
 
 async function createOrg(admin: Admin, options: { name: string; owner?: string }) {
   if (options.name.trim() === '') throw new CommandError('--name must not be empty');
-  const owner = await accountByEmail(admin, options.owner);
+  const owner = await accountByEmail(admin, options.owner, '--owner');
   const orgId = await inTransaction(admin.sql, async (tx) => {
     const id = await insertOrg(tx, options.name);
     await setMember(tx, id, owner.id, 'owner');

@@ -71,7 +71,10 @@ export function checkAccess(feature: string, route: Route, actor: Actor): void {
   }
   if (route.ofApps !== undefined) checkOfApps(actor, route.ofApps);
   if (route.toolLevel && toolLevels.indexOf(actor.toolLevel) < toolLevels.indexOf(route.toolLevel)) {
-    throw new ApiError('forbidden', `this route needs tool level ${route.toolLevel}; the key has ${actor.toolLevel}`);
+    const message =
+      `this route needs tool level ${route.toolLevel}; the key has ${actor.toolLevel}. An operator gives it to an account with ` +
+      `svc accounts set --tool-level ${route.toolLevel} (or PATCH /v1/accounts/{id}); then use a key that has it too`;
+    throw new ApiError('forbidden', message);
   }
   if (route.metered && actor.spent) {
     throw new ApiError('quota_exceeded', 'the spend cap of this key is reached; raise it to go on', {
