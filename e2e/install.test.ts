@@ -102,7 +102,10 @@ describe('the host daemon on a machine that has only Node.js', { skip }, () => {
 
   test('one line installs it and gives it a key of its own; it serves, and a second use of the code is refused', async () => {
     const box = machine('plain');
-    const line = await invite('--name', 'plain', '--allow-shell');
+    const { project } = (await call('POST', '/v1/projects', { name: 'Shop' })).body;
+    const made = { project_id: project.id, provider: 'byo', name: 'Box' };
+    const { id, slug } = (await call('POST', '/v1/environments', made)).body.environment;
+    const line = await invite('--name', 'plain', '--environment', slug, '--allow-shell');
     const installed = await box.run(line);
     assert.equal(installed.code, 0, installed.stderr);
     assert.match(installed.stderr, /no systemd runs here/);
@@ -120,6 +123,7 @@ describe('the host daemon on a machine that has only Node.js', { skip }, () => {
         SVC_API_KEY: p.key,
       });
       assert.equal(stdout, 'from the box\n', stderr);
+      await until(async () => (await call('GET', `/relay/v1/environments/${id}/status`)).body.online);
     } finally {
       daemon.kill();
       await over;

@@ -141,6 +141,7 @@ function addInstallation(program: Command): void {
       '--device <id>',
       'only for this device, also when another key serves it now; needs a key with the scope "*"',
     )
+    .option('--environment <slug>', 'put into the line: the machine is enrolled in this environment')
     .option('--allow-shell', 'put into the line: your other devices may run any command there')
     .action((options: InviteOptions) => invite(options));
   withCommonOptions(program.command('install'))
@@ -149,6 +150,7 @@ function addInstallation(program: Command): void {
     .option('--name <name>', 'name of this host (default: of the invitation, else the hostname)')
     .option('--roots <paths>', 'as of svc host run')
     .option('--tags <names>', 'as of svc host run')
+    .option('--environment <token>', 'enrol this machine in an environment: of svc host invite --environment')
     .option('--allow-shell', 'let your other devices run any command here; also when the policy file says otherwise')
     .action((options: InstallOptions) => install(options));
   withCommonOptions(program.command('uninstall'))

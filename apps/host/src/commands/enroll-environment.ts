@@ -23,6 +23,15 @@ export interface EnrollEnvironmentOptions extends CommonOptions {
 /** What a token of an environment begins with (document 3, Authentication 2). */
 export const isEnvironmentToken = (text: string): boolean => text.startsWith('svc_env_');
 
+/** Uses a token for this machine up. The daemon serves what it was for once `addEnrolment` wrote it down. */
+export async function enrolWith(token: string, url: string, deviceId: string) {
+  const client = createClient({ baseUrl: url, retries: 2 });
+  const body = { token, device_id: deviceId, daemon_version: ownVersion(), os: platform(), arch: arch() };
+  return client.environments.enroll({ body }).catch((error) => {
+    throw new CommandError(describeWithTrace(error));
+  });
+}
+
 /** `svc host enroll TOKEN`: enrols this machine in an environment, which the daemon serves from then on. */
 export async function enrollEnvironment(token: string, options: EnrollEnvironmentOptions): Promise<void> {
   // The token is the right to enrol; the key is what the daemon serves with, and only looked for where it runs at once.
@@ -31,12 +40,7 @@ export async function enrollEnvironment(token: string, options: EnrollEnvironmen
   for (const warning of config.warnings) output.log(warning);
   await ensureStateDirectory(config.stateDir);
   const { id: deviceId } = await loadDevice(config.stateDir);
-  const client = createClient({ baseUrl: config.url, retries: 2 });
-  const body = { token, device_id: deviceId, daemon_version: ownVersion(), os: platform(), arch: arch() };
-  const enrolled = await client.environments.enroll({ body }).catch((error) => {
-    throw new CommandError(describeWithTrace(error));
-  });
-  const { environment_id: id, relay_url: relayUrl, api_key: key } = enrolled;
+  const { environment_id: id, relay_url: relayUrl, api_key: key } = await enrolWith(token, config.url, deviceId);
   const keyFile = resolve(options.out ?? join(config.stateDir, 'host.key'));
   // A machine at a provider gets the key that it serves with. The token may be asked again until it does.
   if (key !== undefined)

@@ -8,6 +8,7 @@ import { createClient } from '@svc/sdk';
 import { type CommonOptions, loadConfig } from '../config.ts';
 import { CommandError, errnoOf } from '../failure.ts';
 import { findInstaller, systemdWord } from '../native/install.ts';
+import { addEnrolment } from '../environment/enrolments.ts';
 import { createApprover } from '../approval.ts';
 import { beginPolicy } from '../first-policy.ts';
 import { createOutput } from '../output.ts';
@@ -15,6 +16,7 @@ import { allowShell, hasPolicy, shellDecision } from '../policy.ts';
 import { describeWithTrace } from '../report.ts';
 import { ownCommand, ownFile, userName } from '../self.ts';
 import { ensureStateDirectory, loadDevice, saveDevice, writePrivate } from '../state.ts';
+import { enrolWith, isEnvironmentToken } from './enroll-environment.ts';
 import { placeWrapper, removeWrapper, shellWord } from './wrapper.ts';
 
 const execute = promisify(execFile);
@@ -26,6 +28,8 @@ export interface InstallOptions extends CommonOptions {
   roots?: string;
   tags?: string;
   allowShell?: boolean;
+  /** A token of an environment. */
+  environment?: string;
 }
 
 /** Where things are: of the machine for root, else of the user. */
@@ -79,6 +83,8 @@ export async function install(options: InstallOptions): Promise<void> {
   if (options.code === undefined && !existsSync(places.keyFile)) {
     throw new CommandError(`give --code (from svc host invite), or put a key into ${places.keyFile}`);
   }
+  if (options.environment !== undefined && !isEnvironmentToken(options.environment))
+    throw new CommandError('--environment is a token, which begins with svc_env_: see svc host invite --environment');
   await ensureStateDirectory(places.stateDir);
   const device = await loadDevice(places.stateDir);
   // All that can fail comes before the code, which works once.
@@ -97,6 +103,11 @@ export async function install(options: InstallOptions): Promise<void> {
     output.log(`${places.keyFile} holds a key with which this machine is the host ${name} and may do nothing else`);
   }
   await saveDevice(places.stateDir, { id: device.id, name });
+  if (options.environment !== undefined) {
+    const { environment_id: id, relay_url: relayUrl } = await enrolWith(options.environment, url, device.id);
+    await addEnrolment(places.stateDir, { environment_id: id, relay_url: relayUrl });
+    output.log(`this machine is enrolled in the environment ${id}`);
+  }
   const run = runCommand(program, url, places, options, name);
   await place(places.unit, unitText(run, places));
   await start(places, run, output);
