@@ -19,8 +19,8 @@ const server: z.output<typeof host> = {
 export const hostsDocs = {
   list: {
     description:
-      'A host is present while its stream is open, and leaves the list 45 s after its last sign of life. `since` and ' +
-      '`last_seen` are milliseconds since the epoch.',
+      'A host is present while its stream is open, and leaves the list 45 s after its last sign of life; of more than ' +
+      '1,000 those come that are present for longest. `since` and `last_seen` are milliseconds since the epoch.',
     example: {
       response: {
         hosts: [server],

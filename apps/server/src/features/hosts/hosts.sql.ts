@@ -77,11 +77,13 @@ export async function findPresent(db: Db, accountId: string, deviceId: string): 
   return row;
 }
 
-/** Hosts of an account that are present now, longest present first. */
+const mostListed = 1_000;
+
+/** Hosts of an account that are present now, longest present first, 1,000 at most. */
 export async function listPresent(db: Db, accountId: string): Promise<PresenceRow[]> {
   return db<PresenceRow[]>`
     select ${columns(db)} from hosts.presence
-    where account_id = ${accountId} and expires_at > now() order by since, device_id`;
+    where account_id = ${accountId} and expires_at > now() order by since, device_id limit ${mostListed}`;
 }
 
 /** The gateway that holds the device's stream, if it is present. */
