@@ -18,7 +18,7 @@ import { percentile } from './lib/stats.ts';
 import type { Met } from './peers/bystander.ts';
 
 /** Asked of the design: quality, "under each attack". */
-const asked = { p99Ms: 100, memoryMib: 400, latestMs: 1_000 };
+const asked = { p99Ms: 100, memoryMib: 400, latestMs: 1_000, ownP99Ms: 250, alertMs: 10_000 };
 const probeEveryMs = 20;
 
 await bench('attacks', { seconds: 20, settle: 3, first: 1 }, async (options, say) => {
@@ -26,6 +26,7 @@ await bench('attacks', { seconds: 20, settle: 3, first: 1 }, async (options, say
   await using world = await openWorld({ ...noSandboxes, SVC_PROVIDERS: provider.file });
   const pid = findRunningProcesses(world.dataDir)[0]?.pid;
   if (pid === undefined) throw new Error('the platform does not say which process it is');
+  const down = await openAlerts(world);
   const rows: Row[] = [];
   const targets: Target[] = [];
   /** `names`: the floods that go on together. */
@@ -34,8 +35,10 @@ await bench('attacks', { seconds: 20, settle: 3, first: 1 }, async (options, say
     writeFileSync(`/proc/${pid}/clear_refs`, '5');
     const running = names.map((name) => startFlood(world, name));
     const bystander = startBystander(world);
+    const alert = alertIn(world, down);
     const { p50, p99, most, failed } = await probe(world.url, options.seconds * 1_000);
     const met = await bystander();
+    const alertMs = await alert;
     await Promise.all(running.map((end) => end()));
     const peak = peakMib(pid);
     rows.push({
@@ -46,6 +49,7 @@ await bench('attacks', { seconds: 20, settle: 3, first: 1 }, async (options, say
       'chat p99 ms': met.chatP99,
       'write p99 ms': met.writeP99,
       'latest run ms': met.latest,
+      'alert ms': alertMs,
       runs: met.runs,
       failed: failed + met.failed,
       'peak MiB': peak,
@@ -54,15 +58,17 @@ await bench('attacks', { seconds: 20, settle: 3, first: 1 }, async (options, say
       targets.push(atMost(`${what}: /health p99 ms`, p99, asked.p99Ms));
       targets.push(atMost(`${what}: a run of another account after its slot, ms`, met.latest, asked.latestMs));
       targets.push(atMost(`${what}: peak MiB`, peak, asked.memoryMib));
+      targets.push(atMost(`${what}: a write of another account p99 ms`, met.writeP99, asked.ownP99Ms));
+      targets.push(atMost(`${what}: an alert of another account, ms`, alertMs, asked.alertMs));
     }
     await delay(options.settle * 1_000);
   };
   const all = Object.keys(floods) as Flood[];
-  const secondWave = all.filter((name) => /^[E-I]/.test(name));
+  const secondWave = all.filter((name) => /^[E-IR]/.test(name));
   const plans: [string, readonly Flood[]][] = [
     ['none, for comparison', []],
     ...(options.first === 1 ? all : secondWave).map((name): [string, readonly Flood[]] => [name, [name]]),
-    ['those of the second wave together', secondWave],
+    ['those of the later waves together', secondWave],
   ];
   for (const [what, names] of plans) {
     say(`${what}: ${options.seconds} s`);
@@ -72,8 +78,8 @@ await bench('attacks', { seconds: 20, settle: 3, first: 1 }, async (options, say
 });
 
 /** Starts a flood in a process of its own; answers how it is ended. */
-function startFlood({ url, keys, slow }: World, name: Flood): () => Promise<void> {
-  const argument = JSON.stringify({ name, url, keys, slow: slow.url });
+function startFlood({ url, keys, emails, slow }: World, name: Flood): () => Promise<void> {
+  const argument = JSON.stringify({ name, url, keys, emails, slow: slow.url });
   const child = spawn(process.execPath, [join(import.meta.dirname, 'peers/flood.ts'), argument], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
@@ -96,6 +102,40 @@ function startBystander({ url, keys }: World): () => Promise<Met> {
     child.kill();
     return JSON.parse((await printed).trim().split('\n').at(-1) ?? '') as Met;
   };
+}
+
+/** Has a monitor of the owner's tell a webhook of theirs; answers where it is told that something broke, or works again. */
+async function openAlerts({ url, keys, slow }: World): Promise<string> {
+  const call = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${keys.owner}`, 'content-type': 'application/json' };
+    const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as { ping_url: string };
+  };
+  await call('/v1/notifications/webhooks', { name: 'bench', url: `${slow.url}/now`, format: 'svc' });
+  return (await call('/v1/heartbeats', { name: 'bystander', period_s: 3_600 })).ping_url;
+}
+
+/** How long it takes until the webhook hears that a monitor is down; the monitor is up again then. */
+async function alertIn({ slow }: World, pingUrl: string): Promise<number> {
+  const before = slow.asked();
+  const began = performance.now();
+  const dispatcher = new Agent({ localAddress: '127.0.0.2' });
+  const ping = async (path: string) => {
+    for (let left = 20; left > 0; left -= 1) {
+      const answer = await fetch(pingUrl + path, { dispatcher }).catch(() => undefined);
+      await answer?.arrayBuffer();
+      if (answer?.ok) return;
+    }
+    throw new Error('no ping was taken');
+  };
+  await ping('/fail');
+  const late = performance.now() + 60_000;
+  while (slow.asked() === before && performance.now() < late) await delay(10);
+  const taken = Math.round(performance.now() - began);
+  await ping('');
+  await dispatcher.close();
+  return taken;
 }
 
 /** A model that answers at once, and the providers file that names it. */

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { World } from './world.ts';
 
 /** Target of a flood: the platform, as a person with a key reaches it. */
-type Target = Pick<World, 'url' | 'keys' | 'slow'>;
+type Target = Pick<World, 'url' | 'keys' | 'slow' | 'emails'>;
 type FloodWork = (target: Target, stop: AbortSignal) => Promise<void>;
 
 const mib = 1024 * 1024;
@@ -41,7 +41,8 @@ async function idOf(
   try {
     const headers = { authorization: `Bearer ${keys.thief}`, 'content-type': 'application/json' };
     const answer = await fetch(url + path, { method: 'POST', headers, body, signal });
-    return ((await answer.json()) as { id?: string }).id;
+    const made = (await answer.json()) as { id?: string; project?: { id: string }; environment?: { id: string } };
+    return made.id ?? made.project?.id ?? made.environment?.id;
   } catch {
     return undefined;
   }
@@ -84,6 +85,25 @@ async function holding(
 
 const head = (method: string, path: string, key: string, more: string[] = []): string =>
   [`${method} ${path} HTTP/1.1`, 'host: x', `authorization: Bearer ${key}`, ...more, '', ''].join('\r\n');
+
+interface Members {
+  members?: { user_id: string; email?: string }[];
+}
+
+/** The answer to a GET, whatever it is; nothing when there is none. */
+async function read({ url, keys }: Target, path: string, signal: AbortSignal): Promise<unknown> {
+  try {
+    return await (await fetch(url + path, { headers: { authorization: `Bearer ${keys.thief}` }, signal })).json();
+  } catch {
+    return {};
+  }
+}
+
+/** Makes an environment of the thief's. */
+async function environmentOf(target: Target, stop: AbortSignal): Promise<string | undefined> {
+  const project = await idOf(target, '/v1/projects', '{"name":"x"}', stop);
+  return idOf(target, '/v1/environments', JSON.stringify({ project_id: project, provider: 'byo', name: 'x' }), stop);
+}
 
 const schedule = (fields: object): string =>
   JSON.stringify({
@@ -258,6 +278,48 @@ export const floods = {
       if ((await ask(target, `/v1/sessions/${id}/events`, { body, headers: device }, stop)) === 200) seq += 1;
     });
   },
+  'R1 members in a loop': async (target, stop) => {
+    const id = await environmentOf(target, stop);
+    const { owner } = target.emails;
+    await repeat(4, stop, async () => {
+      await ask(
+        target,
+        `/v1/environments/${id}/members`,
+        { body: JSON.stringify({ email: owner, role: 'viewer' }) },
+        stop,
+      );
+      const { members } = (await read(target, `/v1/environments/${id}/members`, stop)) as Members;
+      for (const { user_id: user, email } of members ?? [])
+        if (email === owner) await ask(target, `/v1/environments/${id}/members/${user}`, { method: 'DELETE' }, stop);
+    });
+  },
+  'R1 renames': async (target, stop) => {
+    const id = await environmentOf(target, stop);
+    await repeat(8, stop, (n) => {
+      const body = JSON.stringify({ name: `renamed ${n} ${randomUUID()}` });
+      return ask(target, `/v1/environments/${id}`, { method: 'PATCH', body }, stop);
+    });
+  },
+  'R4 overviews and searches': async (target, stop) => {
+    const paths = [
+      '/v1/overview',
+      '/v1/overview/find?q=e',
+      '/v1/transcripts/search?mode=text&q=name',
+      '/v1/usage/requests',
+    ];
+    await repeat(32, stop, (n) => ask(target, paths[n % paths.length] ?? '', {}, stop));
+  },
+  'R6 connections that ask nothing': (target, stop) =>
+    holding(
+      stop,
+      async (open) => {
+        for (let n = 0; n < 3_000 && !stop.aborted; n++) {
+          open('');
+          if (n % 100 === 99) await delay(1);
+        }
+      },
+      target,
+    ),
 } satisfies Record<string, FloodWork>;
 
 export type Flood = keyof typeof floods;
