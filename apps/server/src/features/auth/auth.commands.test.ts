@@ -4,6 +4,9 @@ import { describe, test } from 'node:test';
 import { svcOf } from '../../testing.commands.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest } from '../../testing.ts';
+import { bySystem } from '../../kernel/records/audit.ts';
+import { Connections } from '../connections/index.ts';
+import { issueKey } from '../keys/index.ts';
 import { signIn } from '../me/me.testing.ts';
 
 describe('commands of signing in', () => {
@@ -49,7 +52,20 @@ describe('commands of signing in', () => {
     assert.equal((await ask()).status, 303);
     const listed = await svc('clients', 'list');
     assert.deepEqual([listed[0].id, listed[0].name, listed[0].native], [made.client_id, 'Field Notes', false]);
-    assert.equal((await svc('clients', 'remove', made.client_id)).removed, true);
+    const account = await createAccount(gateway);
+    const consent = { account_id: account.id, client_id: made.client_id, name: 'Field Notes', host: null };
+    const connections = new Connections(gateway.kernel);
+    const [scopes, resources] = [['usage:read'], [gateway.kernel.config.baseUrl]];
+    await connections.allow({ ...consent, trust: 'registered', asked: scopes, scopes, resources, by: bySystem });
+    const connected = await connections.of(account.id, made.client_id);
+    const connection = { id: connected?.id ?? '', device: null };
+    const terms = { accountId: account.id, name: 'Field Notes', scopes, connection };
+    const { text: key } = await issueKey(gateway.kernel, gateway.kernel.sql, terms);
+    assert.equal((await http(gateway.url, '/v1/usage', { key })).status, 200);
+    const removed = await svc('clients', 'remove', made.client_id);
+    assert.deepEqual([removed.removed, removed.connections_ended], [true, 1]);
+    assert.equal((await http(gateway.url, '/v1/usage', { key })).status, 401);
+    assert.equal(await connections.of(account.id, made.client_id), undefined);
     assert.deepEqual(await actOf('auth.removeClient'), { who: 'cli', subject: made.client_id });
     assert.equal((await ask()).status, 400);
     await assert.rejects(svc('clients', 'remove', made.client_id), /no app has the id/);

@@ -5,13 +5,15 @@ import type { Mail } from '@svc/words';
 import { CommandError } from '../../kernel/base/command-error.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 import { type Admin, type Commands, emailAddress, type Run } from '../../kernel/commands.ts';
-import { inTransaction } from '../../kernel/db/db.ts';
+import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { accountByEmail, defaultAccount, inviteAccount, levelOption } from '../accounts/index.ts';
+import { endConnectionsOf } from '../connections/index.ts';
 import { PrivateMails } from '../notifications/index.ts';
 import { signInsOf } from './auth.sign-ins.ts';
 import { listLogins } from './people/logins.sql.ts';
 import { deleteClient, insertClient, listClients } from './provider/clients.sql.ts';
+import { deleteGrantsOf } from './provider/records.sql.ts';
 import { rotateSigningKeys } from './provider/keys.ts';
 import { listSigningKeys } from './provider/keys.sql.ts';
 import { kindOfRedirect } from './provider/redirects.ts';
@@ -159,7 +161,10 @@ async function removeClient(admin: Admin, id: string) {
     if (!(await deleteClient(tx, id))) throw new CommandError(`no app has the id ${id} (see: svc clients list)`);
     await writeAct(tx, { accountId: null, by: byCommand, action: 'auth.removeClient', subject: id });
   });
-  return { client_id: id, removed: true };
+  // After it: nobody lets it in any more.
+  const end = (tx: Db, { account_id: accountId }: { account_id: string }) => deleteGrantsOf(tx, accountId, id);
+  const ended = await endConnectionsOf(admin, id, { by: byCommand, end });
+  return { client_id: id, removed: true, connections_ended: ended };
 }
 
 const toKey = (row: { id: string; created_at: string; began_at: string | null; ended_at: string | null }) => ({

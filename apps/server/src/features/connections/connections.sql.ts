@@ -77,6 +77,12 @@ export async function findConnectionOf(
   return row;
 }
 
+/** All that people have with an app. */
+export async function connectionsOf(db: Db, clientId: string): Promise<ConnectionRow[]> {
+  return db<ConnectionRow[]>`
+    select ${columns(db)} from connections.connections where client_id = ${clientId} and ended_at is null order by id`;
+}
+
 /** The connection that a key stands for, or was given to. */
 export async function findConnectionByKey(db: Db, keyId: string): Promise<ConnectionRow | undefined> {
   const [row] = await db<ConnectionRow[]>`

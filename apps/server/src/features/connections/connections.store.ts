@@ -8,6 +8,7 @@ import { checkQuota } from '../../kernel/records/quotas.ts';
 import { changeConnection, closeConnection, type ConnectionOfKey, openConnection, reached } from '../keys/index.ts';
 import {
   type ConnectionRow,
+  connectionsOf,
   connectionsQuota,
   endConnection,
   endedConnections,
@@ -143,6 +144,30 @@ export class Connections {
     const count = await takeBack(tx, id, { by, takes: isOwn ? [] : this.#takes() });
     return isOwn ? 0 : count;
   }
+}
+
+/**
+ * Ends every connection with an app that is no longer there, its tokens and its keys; answers how many. What it let in is taken
+ * back by a gateway, within a day: this runs beside the platform.
+ */
+export async function endConnectionsOf(
+  parts: Pick<Kernel, 'sql' | 'gateways'>,
+  clientId: string,
+  { by, end }: { by: Who; end: (tx: Db, connection: ConnectionRow) => Promise<void> },
+): Promise<number> {
+  const rows = await connectionsOf(parts.sql, clientId);
+  let count = 0;
+  for (const row of rows) {
+    const { id, account_id: accountId, key_id: keyId } = row;
+    await inTransaction(parts.sql, async (tx) => {
+      await shutOut(tx, { accountId, connectionId: id });
+      if (!(await endConnection(tx, id))) return;
+      await end(tx, row);
+      await closeConnection(tx, parts, { accountId, connectionId: id, keyId, by, takenBack: 0 });
+      count += 1;
+    });
+  }
+  return count;
 }
 
 const union = (before: readonly string[] = [], more: readonly string[]): string[] => [...new Set([...before, ...more])];
