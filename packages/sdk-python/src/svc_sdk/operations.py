@@ -287,11 +287,11 @@ class Notifications(Feature):
 class Heartbeats(Feature):
     """Operations of `heartbeats`."""
 
-    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, q: Optional[str] = None, status: Optional[str] = None, tag: Optional[str] = None, sort: Optional[Literal["trouble", "name"]] = None, days: Optional[str] = None, options: Optional[CallOptions] = None) -> types.HeartbeatsListAnswer:
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, q: Optional[str] = None, status: Optional[str] = None, tag: Optional[str] = None, sort: Optional[Literal["trouble", "name"]] = None, days: Optional[int] = None, options: Optional[CallOptions] = None) -> types.HeartbeatsListAnswer:
         """The account's monitors, newest first, or by `sort`."""
         return self._transport.json("GET", "/v1/heartbeats", query={"limit": limit, "cursor": cursor, "q": q, "status": status, "tag": tag, "sort": sort, "days": days}, options=options)
 
-    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, q: Optional[str] = None, status: Optional[str] = None, tag: Optional[str] = None, sort: Optional[Literal["trouble", "name"]] = None, days: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Heartbeat]:
+    def list_all(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, q: Optional[str] = None, status: Optional[str] = None, tag: Optional[str] = None, sort: Optional[Literal["trouble", "name"]] = None, days: Optional[int] = None, options: Optional[CallOptions] = None) -> Iterator[types.Heartbeat]:
         """The account's monitors, newest first, or by `sort`. Every item, page after page."""
         return self._transport.pages("GET", "/v1/heartbeats", query={"limit": limit, "cursor": cursor, "q": q, "status": status, "tag": tag, "sort": sort, "days": days}, items="heartbeats", options=options)
 
@@ -303,7 +303,7 @@ class Heartbeats(Feature):
         """Changes of the account's monitors, live. Yields until the stream is closed."""
         return self._transport.events("GET", "/v1/heartbeats/stream", query={"after": after}, options=options)
 
-    def get(self, id: str, *, days: Optional[str] = None, options: Optional[CallOptions] = None) -> types.Heartbeat:
+    def get(self, id: str, *, days: Optional[int] = None, options: Optional[CallOptions] = None) -> types.Heartbeat:
         """One monitor."""
         return self._transport.json("GET", f"/v1/heartbeats/{quote(id, safe='')}", query={"days": days}, options=options)
 
@@ -503,15 +503,15 @@ class Scheduler(Feature):
         """Run the schedule of a run that is over again, now, as `POST /v1/schedules/{id}/run` does."""
         return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/rerun", idempotent=True, options=options)
 
-    def log(self, id: str, *, from_: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
+    def log(self, id: str, *, from_: Optional[int] = None, options: Optional[CallOptions] = None) -> str:
         """What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over."""
         return self._transport.text("GET", f"/v1/schedule-runs/{quote(id, safe='')}/log", query={"from": from_}, options=options)
 
-    def log_events(self, id: str, *, from_: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def log_events(self, id: str, *, from_: Optional[int] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
         """What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over. As it comes, until it ends."""
         return self._transport.events("GET", f"/v1/schedule-runs/{quote(id, safe='')}/log", query={"from": from_}, options=options)
 
-    def append_log(self, id: str, body: Union[bytes, str], *, attempt: str, offset: str, options: Optional[CallOptions] = None) -> types.SchedulerAppendLogAnswer:
+    def append_log(self, id: str, body: Union[bytes, str], *, attempt: int, offset: int, options: Optional[CallOptions] = None) -> types.SchedulerAppendLogAnswer:
         """Add to what an attempt wrote; 10 MiB of a run are kept, for 30 days."""
         return self._transport.json("POST", f"/v1/schedule-runs/{quote(id, safe='')}/log", query={"attempt": attempt, "offset": offset}, data=body, options=options)
 
@@ -1411,7 +1411,7 @@ class System(Feature):
 class Events(Feature):
     """Operations of `events`."""
 
-    def list(self, *, after: Optional[str] = None, topics: Optional[str] = None, limit: Optional[int] = None, wait_s: Optional[str] = None, options: Optional[CallOptions] = None) -> types.EventsListAnswer:
+    def list(self, *, after: Optional[str] = None, topics: Optional[str] = None, limit: Optional[int] = None, wait_s: Optional[int] = None, options: Optional[CallOptions] = None) -> types.EventsListAnswer:
         """Changes of the account after a cursor, oldest first; waits for one when there is none."""
         return self._transport.json("GET", "/v1/events", query={"after": after, "topics": topics, "limit": limit, "wait_s": wait_s}, options=options)
 

@@ -10,6 +10,7 @@ type Operation = {
   summary: string;
   description: string;
   requestBody?: { required: boolean };
+  parameters?: { name: string; schema: JsonSchema }[];
   responses: Record<string, JsonSchema>;
   operationId: string;
   servers?: { url: string; variables: Record<string, { default: string }> }[];
@@ -46,6 +47,14 @@ describe('the published document', () => {
     }
     const refs = JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g);
     for (const [, name = ''] of refs) assert.ok(schemas[name], name);
+  });
+
+  test('a number of an address is one, with its bounds', () => {
+    const limits = operations.flatMap(({ parameters }) => parameters?.filter(({ name }) => name === 'limit') ?? []);
+    assert.ok(limits.length > 30);
+    for (const { schema } of limits) {
+      assert.deepEqual([schema['type'], schema['minimum'], typeof schema['maximum']], ['integer', 1, 'number']);
+    }
   });
 
   test('operations have ids of their own', () => {

@@ -155,6 +155,14 @@ function requestBody(takes: NonNullable<Route['takes']>, schemas: Schemas, body:
   return { required: !takes.schema.safeParse({}).success, content };
 }
 
+/** Numbers and truth travel as text in an address, which a reader of the document is not to send by hand. */
+function parameterOf(schemas: Schemas, type: z.ZodType): JsonSchema {
+  const [sent, read] = [schemas.input(type), schemas.output(type)];
+  const isRead = ['integer', 'number', 'boolean'].includes(String(read['type']));
+  if (sent['type'] !== 'string' || !isRead) return sent;
+  return { ...read, ...(sent['description'] !== undefined && { description: sent['description'] }) };
+}
+
 function parametersOf(
   parts: z.ZodObject | undefined,
   place: string,
@@ -162,7 +170,7 @@ function parametersOf(
   values: AnyDoc['example']['params'] = {},
 ): JsonSchema[] {
   return Object.entries((parts?.shape ?? {}) as Record<string, z.ZodType>).map(([name, type]) => {
-    const { description, ...schema } = schemas.input(type);
+    const { description, ...schema } = parameterOf(schemas, type);
     const required = place === 'path' || !type.safeParse(undefined).success;
     return {
       name,
