@@ -8,7 +8,7 @@ import { CommandError } from '../kernel/base/command-error.ts';
 import { version } from '../kernel/base/version.ts';
 import { openDatabase } from '../kernel/db/db.ts';
 import { readOrCreateFact } from '../kernel/db/facts.ts';
-import { requireSchema } from '../kernel/db/applied.ts';
+import { missingOf } from '../kernel/db/applied.ts';
 import { readIfThere } from '../postgres/lock.ts';
 import type { Blobs } from '../kernel/outside/blobs.ts';
 import { providersPath } from '../kernel/outside/providers.ts';
@@ -42,7 +42,8 @@ export async function makeBackup(
   const { target: database, close } = await borrowTarget(config, dataDir);
   opening.defer(close);
   const sql = opening.adopt(openDatabase(database, 2), (pool) => pool.end({ timeout: 2 }));
-  await requireSchema(sql);
+  // The code of the next release copies a database that is not migrated yet: that is when people want a backup.
+  await missingOf(sql);
   // Wrong from here on, the copy would be worth nothing.
   const masterKey = await requireMasterKey(sql, config, dataDir);
   const seal = passphrase === undefined ? undefined : newSeal(passphrase);

@@ -65,7 +65,9 @@ export async function missingMigrations(db: Db): Promise<string[]> {
 /** Names of this build's migrations, in order. */
 export const migrationNames = (): string[] => readMigrations().map(({ name }) => name);
 
-/** Fails, and says what to do, when the database lacks migrations of this build: a command applies none. */
+/**
+ * Fails, and says what to do, when the database lacks migrations of this build: a command applies none. A backup asks for less.
+ */
 export async function requireSchema(db: Db): Promise<void> {
   const missing = await missingMigrations(db);
   if (missing.length === 0) return;
