@@ -15,7 +15,16 @@ import { readProviders } from './features/health/index.ts';
 import { checkBuild } from './features/hub/index.ts';
 import { countHeld } from './features/notifications/index.ts';
 import { findLanesOff } from './features/providers/index.ts';
-import { aheadFix, aheadText, listLostNodes, listNodesAhead } from './features/sandboxes/index.ts';
+import {
+  aheadFix,
+  aheadText,
+  listLostNodes,
+  listMachinesElsewhere,
+  listNodesAhead,
+  listRefusedNodes,
+  refusedFix,
+  refusedText,
+} from './features/sandboxes/index.ts';
 import { copyFix, copyText, findOriginal } from './home.ts';
 import { missingMigrations } from './kernel/db/applied.ts';
 import type { Sql } from './kernel/db/db.ts';
@@ -29,7 +38,7 @@ import { unconfirmedFact } from './kernel/restored.ts';
 import { findHolder } from './kernel/streams/feed.ts';
 
 /** What a running platform and `svc doctor` have both. */
-type Parts = Pick<Kernel, 'sql' | 'bus' | 'blobs' | 'dataDir'>;
+type Parts = Pick<Kernel, 'sql' | 'bus' | 'blobs' | 'dataDir' | 'machine'>;
 
 const leastFreeBytes = 1024 ** 3;
 
@@ -94,7 +103,7 @@ async function inTime(name: string, check: Promise<Check>): Promise<Check> {
 }
 
 /** Looks at the database, what hangs on it, and how people sign in. */
-export async function withDatabase(config: Config, { sql, bus, blobs, dataDir }: Parts): Promise<Check[]> {
+export async function withDatabase(config: Config, { sql, bus, blobs, dataDir, machine }: Parts): Promise<Check[]> {
   const [server] = await sql<{ version: string; fsync: string }[]>`
     select current_setting('server_version') as version, current_setting('fsync') as fsync`;
   const major = Number.parseInt(server?.version ?? '0', 10);
@@ -114,6 +123,7 @@ export async function withDatabase(config: Config, { sql, bus, blobs, dataDir }:
     await feed(sql),
     ...(await worker(sql)),
     ...(await nodes(sql)),
+    ...(await machines(sql, machine.id)),
     ...(await copies(sql)),
     ...(await restore(sql)),
     ...(await sites(config)),
@@ -189,6 +199,21 @@ async function nodes(sql: Sql): Promise<Check[]> {
   ];
 }
 
+/** Nodes of several machines: one is used, and a gateway reaches the node beside it only. */
+async function machines(sql: Sql, own: string): Promise<Check[]> {
+  const name = 'sandbox machines';
+  // Without the schema there are no nodes either.
+  const refused = await listRefusedNodes(sql).catch(() => []);
+  if (refused.length > 0) {
+    const found = refused.map(({ machine, first }) => refusedText(machine, first)).join('; ');
+    return [{ name, ok: false, found, fix: refusedFix }];
+  }
+  const away = await listMachinesElsewhere(sql, own).catch(() => []);
+  if (away.length === 0) return [];
+  const found = `sandboxes are on ${away.join(', ')}; gateways of this machine do not reach them`;
+  return [{ name, ok: true, found, fix: 'lead requests for sandboxes to the gateways there: docs/grow.md' }];
+}
+
 /** What this platform is a copy of, and nodes that serve another one with its rows. */
 async function copies(sql: Sql): Promise<Check[]> {
   // Without the schema there are no nodes either.
@@ -220,7 +245,7 @@ async function schema(sql: Sql): Promise<Check> {
 }
 
 /** Asks, and writes nothing: a platform that runs may be at work in the same place. */
-async function storage(config: Config, { sql, blobs, dataDir }: Omit<Parts, 'bus'>): Promise<Check> {
+async function storage(config: Config, { sql, blobs, dataDir }: Omit<Parts, 'bus' | 'machine'>): Promise<Check> {
   const name = 'storage';
   const where = config.s3 ? `S3 bucket ${config.s3.bucket}` : 'files in the data dir';
   try {

@@ -20,6 +20,7 @@ import { openJobs } from './kernel/work/jobs.ts';
 import { Pulse } from './kernel/work/pulse.ts';
 import { createRateLimiter } from './kernel/share/limits.ts';
 import type { Log } from './kernel/base/log.ts';
+import { type MachineId, readMachineId } from './kernel/base/machine-id.ts';
 import { createMetrics } from './kernel/base/metrics.ts';
 import { requireSchema } from './kernel/db/applied.ts';
 import { migrate } from './kernel/db/migrate.ts';
@@ -75,7 +76,7 @@ export async function openAdmin(config: Config, log: Log): Promise<Opened<Admin>
 export async function openKernel(
   config: Config,
   log: Log,
-  { clock = systemClock, database, ended = () => {}, openFolders = () => {}, prepared }: KernelOptions = {},
+  { clock = systemClock, database, ended = () => {}, openFolders = () => {}, prepared, machine }: KernelOptions = {},
 ): Promise<Opened<Kernel>> {
   // A failure in here ends all that was opened before it, the embedded server too.
   await using opening = new AsyncDisposableStack();
@@ -94,6 +95,7 @@ export async function openKernel(
   const kernel: Kernel = {
     config,
     log,
+    machine: machine ?? readMachineId(),
     ...base,
     usage,
     audit,
@@ -120,6 +122,8 @@ interface KernelOptions {
   openFolders?: () => void;
   /** Looks at the database of an embedded server before anything of this process is written to it. */
   prepared?: (sql: Sql, dataDir: string) => Promise<void>;
+  /** Tests name others than the one they run on. */
+  machine?: MachineId;
 }
 
 /** The parts that `doctor` looks at. */
@@ -128,6 +132,7 @@ export interface Diagnosis {
   readonly bus: Bus;
   readonly blobs: Blobs;
   readonly dataDir: string;
+  readonly machine: MachineId;
 }
 
 /** Opens what is to be looked at, and changes none of it: no migration, no lease, no key, no file. */
@@ -135,7 +140,7 @@ export async function openDiagnosis(config: Config, log: Log): Promise<Opened<Di
   await using opening = new AsyncDisposableStack();
   const { dataDir, target, sql } = await borrowDatabase(config, opening, 1);
   const bus = opening.adopt(await openBus(config, target, systemClock, log), (open) => open.close());
-  const value = { sql, bus, blobs: await openBlobs(config, dataDir), dataDir };
+  const value = { sql, bus, blobs: await openBlobs(config, dataDir), dataDir, machine: readMachineId() };
   const stack = opening.move();
   return { value, close: () => stack.disposeAsync() };
 }

@@ -11,6 +11,7 @@ import { loadConfig, type SettingName, testDataDir, testSandboxes } from './conf
 import { insertAccount } from './features/accounts/index.ts';
 import { issueKey } from './features/keys/index.ts';
 import type { Clock } from './kernel/base/clock.ts';
+import type { MachineId } from './kernel/base/machine-id.ts';
 import { createLog } from './kernel/base/log.ts';
 import { type DatabaseTarget, openDatabase, type Sql } from './kernel/db/db.ts';
 import { migrate } from './kernel/db/migrate.ts';
@@ -124,6 +125,8 @@ export interface GatewayOptions {
   settings?: Partial<Record<SettingName, string>>;
   clock?: Clock;
   log?: NodeJS.WritableStream;
+  /** Another machine than the one of the test. */
+  machine?: MachineId;
   /** What the process is for; unset: everything. */
   role?: Role;
 }
@@ -143,10 +146,14 @@ export async function startGateway(
   };
   const config = loadConfig({}, { ...settings, ...options.settings });
   const log = createLog(config.logLevel, options.log);
-  const { clock } = options;
+  const { clock, machine } = options;
   if (config.sandboxdSocket !== undefined && config.sandboxdSocket === testSandboxes() && 'database' in database.target)
     withNode.add(database.target.database);
-  const opened = await openKernel(config, log, { database: database.target, ...(clock && { clock }) });
+  const opened = await openKernel(config, log, {
+    database: database.target,
+    ...(clock && { clock }),
+    ...(machine && { machine }),
+  });
   const app = buildApp(opened.value, options.role ?? wholeRole);
   await app.start();
   await app.http.listen({ port: config.port, host: config.host });

@@ -12,6 +12,7 @@ import type { Jobs } from './work/jobs.ts';
 import type { Pulse } from './work/pulse.ts';
 import type { RateLimiter } from './share/limits.ts';
 import type { Log } from './base/log.ts';
+import type { MachineId } from './base/machine-id.ts';
 import type { Metrics } from './base/metrics.ts';
 import type { Outbound } from './outside/outbound.ts';
 import type { EventStreams } from './streams/sse.ts';
@@ -21,6 +22,7 @@ import type { UsageRecorder } from './records/usage.ts';
 /** Parts that the whole process shares: opened by `main.ts`, passed down, closed in reverse order. */
 export interface Kernel {
   readonly config: Config;
+  readonly machine: MachineId;
   /** Where files of this machine are kept. */
   readonly dataDir: string;
   readonly sql: Sql;

@@ -26,7 +26,8 @@ import { findSandbox, forgetOldAudit, type SandboxRow } from './sandboxes.sql.ts
 import { writeBytes } from './writeFile.ts';
 
 export type { Caller } from './nodes/commands.ts';
-export { listLostNodes } from './sandboxes.sql.ts';
+export { listLostNodes, listMachinesElsewhere, listRefusedNodes } from './nodes/nodes.sql.ts';
+export { refusedFix, refusedText } from './nodes/elsewhere.ts';
 export { aheadFix, aheadText } from './nodes/fence.ts';
 export { listNodesAhead, takeNodesOver } from './nodes/fence.sql.ts';
 

@@ -11,6 +11,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { checkQuota, type Quota } from '../../kernel/records/quotas.ts';
 import { checkPaid } from '../metering/index.ts';
 import { createRow, moveSandbox } from './sandboxes.moves.ts';
+import { elsewhere } from './nodes/elsewhere.ts';
 import { type Node, type Nodes, noCapacity, toApiFailure } from './nodes/nodes.ts';
 import { countLive, lockAccount, memoryOfRunning, placeSandbox, type SandboxRow } from './sandboxes.sql.ts';
 
@@ -113,6 +114,7 @@ export async function createSandbox(caller: Maker, nodes: Nodes, wanted: WantedS
   if (backend === 'v2' && !mayHaveV2) throw new ApiError('forbidden', 'v2 sandboxes are not enabled for this account');
   await checkPaid(kernel, actor.accountId);
   await nodes.some();
+  if (nodes.areElsewhere) throw elsewhere();
   const fallback = backend === undefined && templates[template].v1 && ttlSeconds <= ttl.v1;
   if (backend !== 'v1' && mayHaveV2) {
     const node = nodes.place('v2', template);

@@ -57,7 +57,7 @@ export class Keeper {
    * that work (`works`) do what is due by the clock.
    */
   async start(works = true): Promise<void> {
-    await this.#nodes.open();
+    await this.#nodes.open(works);
     await this.#nodes.refresh().catch((err: unknown) => this.#kernel.log.warn({ err }, 'no sandbox node was asked'));
     const look = () => this.tick();
     const reconcile = () => this.reconcile();
@@ -264,7 +264,8 @@ export async function endOfAccount(parts: Deleting, accountId: string): Promise<
   const clientOf = async (id: string, address: string): Promise<NodeClient> => {
     const client = clients.get(address) ?? openNode(address);
     clients.set(address, client);
-    const isOurs = fenced.get(address) ?? takeTurn(parts.sql, { id, client, owner, holder });
+    const isOurs =
+      fenced.get(address) ?? isNode(client, id).then(() => takeTurn(parts.sql, { id, client, owner, holder }));
     fenced.set(address, isOurs);
     if (!(await isOurs)) throw new Error(aheadText);
     return client;
@@ -287,6 +288,11 @@ export async function endOfAccount(parts: Deleting, accountId: string): Promise<
     for (const client of clients.values()) client.close();
   }
   return counts;
+}
+
+/** Throws where another node answers: the address is a path on the machine of the one that is meant. */
+async function isNode(client: NodeClient, id: string): Promise<void> {
+  if ((await client.node()).id !== id) throw new Error('the node of this sandbox is on another machine');
 }
 
 async function isDestroyed({ log }: Deleting, client: Promise<NodeClient>, id: string): Promise<boolean> {

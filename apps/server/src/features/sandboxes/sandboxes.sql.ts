@@ -261,43 +261,6 @@ export async function abandonedCreations(db: Db, time: Time, olderMs: number) {
       and moved_at < ${nowOf(db, time)} - make_interval(secs => ${olderMs / 1000})`;
 }
 
-/** A node was reached, or registers; answers when it was seen before, if nobody saw it for half a minute since. */
-export async function saveNode(db: Db, time: Time, id: string, address: string): Promise<string | undefined> {
-  const now = nowOf(db, time);
-  const [row] = await db<{ unseen_since: string | null }[]>`
-    with before as (
-      select seen_at from sandboxes.nodes where id = ${id} and seen_at < ${now} - interval '30 seconds')
-    insert into sandboxes.nodes (id, address, seen_at) values (${id}, ${address}, ${now})
-    on conflict (id) do update set address = excluded.address, seen_at = excluded.seen_at, missing_since = null
-    returning (select seen_at from before) as unseen_since`;
-  return row?.unseen_since ?? undefined;
-}
-
-/** A node was not reached; answers for how long, in milliseconds, and when it was seen last. */
-export async function noteMissing(db: Db, time: Time, id: string): Promise<{ ms: number; seenAt: string | undefined }> {
-  const now = nowOf(db, time);
-  const [row] = await db<{ ms: number; seen_at: string }[]>`
-    update sandboxes.nodes set missing_since = coalesce(missing_since, ${now}) where id = ${id}
-    returning floor(extract(epoch from ${now} - missing_since) * 1000)::bigint as ms, seen_at`;
-  return { ms: row?.ms ?? 0, seenAt: row?.seen_at };
-}
-
-/** Nodes that no gateway has reached for so long, and how many paused sandboxes wait for each; those that hold none are left out. */
-export async function listLostNodes(
-  db: Db,
-  longerMs: number,
-): Promise<{ id: string; seconds: number; paused: number }[]> {
-  return db`
-    select n.id, extract(epoch from now() - n.missing_since)::float8 as seconds, s.paused
-    from sandboxes.nodes n cross join lateral (
-      select count(*)::int as paused from sandboxes.sandboxes where node_id = n.id and state = 'paused') s
-    where n.missing_since < now() - make_interval(secs => ${longerMs / 1000}) and s.paused > 0 order by n.id limit 20`;
-}
-
-export async function listNodes(db: Db) {
-  return db<{ id: string; address: string }[]>`select id, address from sandboxes.nodes order by id`;
-}
-
 interface AuditLine {
   accountId: string;
   by: Who;

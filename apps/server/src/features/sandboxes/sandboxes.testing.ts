@@ -9,6 +9,7 @@ import { testedProgram } from '../../../../../packages/programs/src/testing.ts';
 import type { SettingName } from '../../config.ts';
 import { testSandboxes } from '../../config.ts';
 import type { Clock } from '../../kernel/base/clock.ts';
+import type { MachineId } from '../../kernel/base/machine-id.ts';
 import {
   createAccount,
   type HttpAnswer,
@@ -46,13 +47,18 @@ export interface SandboxesTest extends AsyncDisposable {
 
 /** Opens a database and a gateway beside the node of the test run. */
 export async function openSandboxes(
-  options: { settings?: Partial<Record<SettingName, string>>; clock?: Clock; socket?: string } = {},
+  options: {
+    settings?: Partial<Record<SettingName, string>>;
+    clock?: Clock;
+    socket?: string;
+    machine?: MachineId;
+  } = {},
 ): Promise<SandboxesTest> {
-  const { clock } = options;
+  const { clock, machine } = options;
   const socket = options.socket ?? nodeOfTests();
   const database = await testDatabase();
   const settings = { SVC_SANDBOXD_SOCKET: socket, ...options.settings };
-  const gateway = await startGateway(database, { settings, ...(clock && { clock }) });
+  const gateway = await startGateway(database, { settings, ...(clock && { clock }), ...(machine && { machine }) });
   const node = new NodeClient(socket);
   // Any that a node has accepted: the first of each platform.
   node.turn = 1;

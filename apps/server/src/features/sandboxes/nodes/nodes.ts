@@ -15,8 +15,9 @@ import { readOrCreateFact } from '../../../kernel/db/facts.ts';
 import { ApiError, badRequest, notFound } from '../../../kernel/base/errors.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { sandboxdPlaces } from '../../../sandboxd.ts';
-import { listNodes, noteMissing, saveNode } from '../sandboxes.sql.ts';
+import { Elsewhere, elsewhere, refusedFix, refusedText } from './elsewhere.ts';
 import { aheadFix, aheadText, takeTurn } from './fence.ts';
+import { listNodes, type NodeRow, noteMissing, saveNode } from './nodes.sql.ts';
 import { Unknown } from './unknown.ts';
 
 const schemePrefix = 'unix:';
@@ -46,6 +47,8 @@ export interface Node {
   /** As what this installation is known to it. */
   owner: string;
   status: NodeStatus;
+  /** It gets no new sandbox: they go to this other machine. */
+  refusedFor: string | undefined;
 }
 
 /** The commands and cells that run for callers of this gateway. */
@@ -95,9 +98,13 @@ export class Nodes {
   readonly #unseen = new Map<string, string>();
   /** Nodes at which another platform is ahead: known to none of what follows. */
   readonly #ahead = new Set<string>();
+  readonly #elsewhere = new Elsewhere();
+  /** Nodes that this process has reached once. */
+  readonly #reached = new Set<string>();
   /** By node, and by sandbox: what each said last. */
   readonly #ended = new Map<string, Map<string, EndedProcess[]>>();
   #owner = '';
+  #works = false;
   #openedAt = 0;
   /** One question to all nodes, for everybody who waits for one. */
   #asking: Promise<unknown> | undefined;
@@ -108,8 +115,9 @@ export class Nodes {
     this.unknown = new Unknown(kernel);
   }
 
-  /** Names this installation to the nodes, which may hold sandboxes of others too. */
-  async open(): Promise<void> {
+  /** Names this installation to the nodes, which may hold sandboxes of others too. `works`: this process does what is due. */
+  async open(works = false): Promise<void> {
+    this.#works = works;
     this.#owner = await ownerOf(this.#kernel.sql);
     this.#openedAt = this.#kernel.clock.monotonic();
   }
@@ -133,15 +141,28 @@ export class Nodes {
     const own = `${schemePrefix}${sandboxdPlaces(config, dataDir).socket}`;
     await this.#ask(own).catch(() => undefined);
     const missing: { id: string; missingMs: number; seenAt: string | undefined }[] = [];
-    for (const { id, address } of await listNodes(sql)) {
+    const rows = await listNodes(sql, clock);
+    for (const row of rows) {
+      const { id, address } = row;
       if (this.#known.get(id)?.client.socketPath === address.slice(schemePrefix.length) && address === own) continue;
-      const answered = await this.#ask(address).catch(() => undefined);
+      const answered = await this.#askFor(row, own).catch(() => undefined);
       // One that is late is known on.
       if (answered?.id === id || this.#known.has(id) || this.#ahead.has(id)) continue;
-      const { ms, seenAt } = await noteMissing(sql, clock, id);
-      missing.push({ id, missingMs: Math.min(this.#missedFor(id), ms), seenAt });
+      const found = await noteMissing(sql, clock, id, this.#reached.has(id));
+      if (found) missing.push({ id, missingMs: Math.min(this.#missedFor(id), found.ms), seenAt: found.seenAt });
     }
+    this.#elsewhere.look(rows, this.#kernel.machine.id, (id) => this.#known.has(id));
     return missing;
+  }
+
+  /**
+   * Asks at the address of a row. The path of another machine may be that of another node here, which is not taken for it; the
+   * machine may be this one before it was started anew.
+   */
+  async #askFor({ id, address, machine, seen }: NodeRow, own: string): Promise<Node | undefined> {
+    const isHere = machine === null || machine === this.#kernel.machine.id;
+    if (isHere) return this.#ask(address);
+    return address === own || seen ? undefined : this.#ask(address, id);
   }
 
   /** How long this process has missed a node: what the database says may be from before a pause of the whole platform. */
@@ -155,7 +176,10 @@ export class Nodes {
   async reach(nodeId: string | null): Promise<NodeClient> {
     const { clock } = this.#kernel;
     const isAwaited = (): boolean =>
-      nodeId !== null && !this.#known.has(nodeId) && clock.monotonic() - this.#openedAt <= startingMs;
+      nodeId !== null &&
+      !this.#known.has(nodeId) &&
+      !this.#elsewhere.has(nodeId) &&
+      clock.monotonic() - this.#openedAt <= startingMs;
     while (isAwaited()) {
       await this.refresh();
       if (isAwaited()) await new Promise<void>((resolve) => clock.after(askAgainMs, resolve));
@@ -191,6 +215,7 @@ export class Nodes {
   of(nodeId: string | null): NodeClient {
     const node = nodeId === null ? undefined : this.#known.get(nodeId);
     if (!node && nodeId !== null && this.#ahead.has(nodeId)) throw noCapacity(`${aheadText}; ${aheadFix}`);
+    if (!node && nodeId !== null && this.#elsewhere.has(nodeId)) throw elsewhere();
     if (!node) throw nodeAway();
     return node.client;
   }
@@ -215,7 +240,8 @@ export class Nodes {
 
   /** The node with most room for such a sandbox, one that is late only where no other can have it; undefined when none can. */
   place(backend: Backend, template: Template): Node | undefined {
-    const canHave = ({ status }: Node): boolean => status.backends[backend].available;
+    const canHave = ({ status, refusedFor }: Node): boolean =>
+      refusedFor === undefined && status.backends[backend].available;
     const answering = this.answering().filter(canHave);
     // One that was full a moment ago is the last choice: it knows best, and refuses.
     const fit = answering.length > 0 ? answering : this.all().filter(canHave);
@@ -224,6 +250,12 @@ export class Nodes {
       status.slots.used +
       (status.images.some((i) => i.template === template && i.state === 'ready') ? 1000 : 0);
     return fit.sort((a, b) => room(b) - room(a))[0];
+  }
+
+  /** Whether new sandboxes go to a machine that this process does not reach; `hasWorker`: what is due is done there. */
+  get areElsewhere(): { hasWorker: boolean } | undefined {
+    const hasOwn = this.all().some(({ refusedFor }) => refusedFor === undefined);
+    return hasOwn || !this.#elsewhere.isAll ? undefined : { hasWorker: this.#elsewhere.hasWorker };
   }
 
   /** Why no node can have such a sandbox, and what to do about it. */
@@ -261,7 +293,17 @@ export class Nodes {
     throw new OtherAhead();
   }
 
-  async #ask(address: string): Promise<Node> {
+  /** Tells operators, once each, that a node is refused, and that it is not any more. */
+  #noteRefusal({ id, refusedFor }: Node): void {
+    const { log, machine } = this.#kernel;
+    const before = this.#known.get(id)?.refusedFor;
+    if (refusedFor === before) return;
+    if (refusedFor !== undefined) log.error({ node: id }, `${refusedText(machine.name, refusedFor)}; ${refusedFix}`);
+    else log.info({ node: id }, 'the node of this machine gets new sandboxes');
+  }
+
+  /** `only`: another node at this address is not taken for the one that is meant. */
+  async #ask(address: string, only?: string): Promise<Node> {
     const { sql, clock } = this.#kernel;
     let client = this.#clients.get(address);
     if (!client) {
@@ -272,13 +314,18 @@ export class Nodes {
     const askedAt = clock.monotonic();
     try {
       const status = await client.node();
-      const node = { id: status.id, client, owner: this.#owner, status };
-      if (known && known.id !== node.id) this.#known.delete(known.id);
-      const unseen = await saveNode(sql, clock, node.id, address);
+      if (only !== undefined && status.id !== only) throw nodeAway();
+      if (known && known.id !== status.id) this.#known.delete(known.id);
+      const { machine } = this.#kernel;
+      const saved = await saveNode(sql, clock, { id: status.id, address, machine, works: this.#works });
+      const { unseenSince, refusedFor } = saved;
+      const node = { id: status.id, client, owner: this.#owner, status, refusedFor };
+      this.#noteRefusal(node);
       await this.#take(node);
       this.#known.set(node.id, node);
+      this.#reached.add(node.id);
       this.#firstMiss.delete(node.id);
-      if (unseen !== undefined && !this.#unseen.has(node.id)) this.#unseen.set(node.id, unseen);
+      if (unseenSince !== undefined && !this.#unseen.has(node.id)) this.#unseen.set(node.id, unseenSince);
       return node;
     } catch (error) {
       const stays = isLate(error) && known !== undefined && this.#missedFor(known.id, askedAt) < patienceMs;

@@ -108,6 +108,8 @@ export class CloudRunner {
 
   async #take(): Promise<void> {
     await this.#takeKinds(quick, this.#webhooks);
+    // They would fail here for want of a sandbox.
+    if (this.#sandboxes.nodes.areElsewhere?.hasWorker) return;
     await this.#takeKinds(['shell'], this.#shells);
     await this.#takeKinds(['agent'], this.#agents);
   }
@@ -244,7 +246,8 @@ export class CloudRunner {
         if (giveBack) return await work();
         if (clock.monotonic() > until) throw new ApiError('sandbox_capacity', 'no sandbox was free in its time');
       } catch (error) {
-        const hasNodes = this.#sandboxes.nodes.all().length > 0;
+        const { nodes } = this.#sandboxes;
+        const hasNodes = nodes.all().length > 0 && !nodes.areElsewhere;
         const isPassing = hasNodes && error instanceof ApiError && passing.has(error.code);
         if (!isPassing || clock.monotonic() > until) throw error;
       } finally {

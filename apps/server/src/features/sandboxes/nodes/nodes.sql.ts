@@ -1,0 +1,116 @@
+import { type Db, nowOf, type Time } from '../../../kernel/db/db.ts';
+import type { MachineId } from '../../../kernel/base/machine-id.ts';
+
+/** A node that nobody has seen for so long gives its place to one of another machine. */
+const placeSeconds = 60;
+/** Gateways beside a node see it every 5 s: one of another machine does not miss it sooner. */
+const seenSeconds = 15;
+
+/** See `saveNode`. */
+interface Saved {
+  /** When it was seen before, if nobody saw it for half a minute since. */
+  unseenSince: string | undefined;
+  /** The machine that sandboxes go to, where this node is refused. */
+  refusedFor: string | undefined;
+}
+
+/**
+ * A node was reached from the machine it runs on, or registers; `works` says whether by a process that does what is due. It is
+ * refused while a node of another machine is there that was first: gateways dial a path on their own machine only.
+ */
+export async function saveNode(
+  db: Db,
+  time: Time,
+  node: { id: string; address: string; machine: MachineId; works: boolean },
+): Promise<Saved> {
+  const { id, address, machine, works } = node;
+  const now = nowOf(db, time);
+  const lives = db`refused_at is null and seen_at > ${now} - make_interval(secs => ${placeSeconds})`;
+  const [row] = await db<{ unseen_since: string | null; refused_for: string | null }[]>`
+    with before as (select seen_at, case when ${lives} then taken_at end as taken_at from sandboxes.nodes where id = ${id}),
+    first as (
+      select machine_name from sandboxes.nodes
+      where id <> ${id} and machine <> ${machine.id} and ${lives}
+        and (taken_at, id) < (coalesce((select taken_at from before), ${now}), ${id}::uuid) order by taken_at limit 1)
+    insert into sandboxes.nodes (id, address, seen_at, machine, machine_name, taken_at, refused_at, worked_at)
+    values (${id}, ${address}, ${now}, ${machine.id}, ${machine.name}, ${now},
+      case when exists (select from first) then ${now} end, case when ${works}::boolean then ${now} end)
+    on conflict (id) do update set address = excluded.address, seen_at = excluded.seen_at, missing_since = null,
+      machine = excluded.machine, machine_name = excluded.machine_name, refused_at = excluded.refused_at,
+      worked_at = coalesce(excluded.worked_at, nodes.worked_at),
+      taken_at = coalesce((select taken_at from before), excluded.taken_at)
+    returning (select seen_at from before where seen_at < ${now} - interval '30 seconds') as unseen_since,
+      (select machine_name from first) as refused_for`;
+  return { unseenSince: row?.unseen_since ?? undefined, refusedFor: row?.refused_for ?? undefined };
+}
+
+/**
+ * A node was not reached; answers for how long, in milliseconds, and when it was seen last. One that this process never reached
+ * is missed only once nobody else sees it: undefined until then.
+ */
+export async function noteMissing(
+  db: Db,
+  time: Time,
+  id: string,
+  wasReached: boolean,
+): Promise<{ ms: number; seenAt: string } | undefined> {
+  const now = nowOf(db, time);
+  const [row] = await db<{ ms: number; seen_at: string }[]>`
+    update sandboxes.nodes set missing_since = coalesce(missing_since, ${now})
+    where id = ${id} and (${wasReached}::boolean or seen_at < ${now} - make_interval(secs => ${seenSeconds}))
+    returning floor(extract(epoch from ${now} - missing_since) * 1000)::bigint as ms, seen_at`;
+  return row && { ms: row.ms, seenAt: row.seen_at };
+}
+
+/** Nodes that no gateway has reached for so long, and how many paused sandboxes wait for each; those that hold none are left out. */
+export async function listLostNodes(
+  db: Db,
+  longerMs: number,
+): Promise<{ id: string; seconds: number; paused: number }[]> {
+  return db`
+    select n.id, extract(epoch from now() - n.missing_since)::float8 as seconds, s.paused
+    from sandboxes.nodes n cross join lateral (
+      select count(*)::int as paused from sandboxes.sandboxes where node_id = n.id and state = 'paused') s
+    where n.missing_since < now() - make_interval(secs => ${longerMs / 1000}) and s.paused > 0 order by n.id limit 20`;
+}
+
+/** A node as the database has it. */
+export interface NodeRow {
+  id: string;
+  address: string;
+  /** Undefined before a gateway of this release has reached it. */
+  machine: string | null;
+  machine_name: string | null;
+  /** Seen a moment ago, from anywhere. */
+  seen: boolean;
+  /** A process that does what is due by the clock saw it a moment ago. */
+  works: boolean;
+  refused: boolean;
+}
+
+export async function listNodes(db: Db, time: Time): Promise<NodeRow[]> {
+  const since = db`${nowOf(db, time)} - make_interval(secs => ${seenSeconds})`;
+  return db`
+    select id, address, machine, machine_name, seen_at > ${since} as seen, coalesce(worked_at > ${since}, false) as works,
+      refused_at is not null as refused
+    from sandboxes.nodes order by id`;
+}
+
+/** Nodes that are there and refused, with their machine and the one that has the sandboxes. */
+export async function listRefusedNodes(db: Db): Promise<{ id: string; machine: string; first: string }[]> {
+  return db`
+    select n.id, n.machine_name as machine, coalesce(f.machine_name, '') as first
+    from sandboxes.nodes n left join lateral (
+      select machine_name from sandboxes.nodes
+      where refused_at is null and machine <> n.machine order by seen_at desc limit 1) f on true
+    where n.refused_at is not null and n.seen_at > now() - make_interval(secs => ${placeSeconds}) order by n.id limit 20`;
+}
+
+/** Machines whose nodes are there and used, where none of this machine is; otherwise none. */
+export async function listMachinesElsewhere(db: Db, machine: string): Promise<string[]> {
+  const rows = await db<{ name: string; here: boolean }[]>`
+    select machine_name as name, machine = ${machine} as here from sandboxes.nodes
+    where machine is not null and refused_at is null and seen_at > now() - make_interval(secs => ${placeSeconds})
+    order by machine_name limit 20`;
+  return rows.some(({ here }) => here) ? [] : [...new Set(rows.map(({ name }) => name))];
+}
