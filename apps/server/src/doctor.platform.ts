@@ -31,7 +31,7 @@ import type { Sql } from './kernel/db/db.ts';
 import { readFact } from './kernel/db/facts.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { findStore, otherStoreFix } from './kernel/outside/blobs.marker.ts';
-import { idleLimitMs, listParts, workedMs } from './kernel/peers/parts.ts';
+import { idleLimitMs, listParts, relaysOf, workedMs } from './kernel/peers/parts.ts';
 import type { ProvidersPlace } from './kernel/outside/providers.ts';
 import { sharedFix, sharedSite, sharedText } from './sites.ts';
 import { unconfirmedFact } from './kernel/restored.ts';
@@ -122,6 +122,7 @@ export async function withDatabase(config: Config, { sql, bus, blobs, dataDir, m
     await storage(config, { sql, blobs, dataDir }),
     await feed(sql),
     ...(await worker(sql)),
+    ...(await relayParts(sql)),
     ...(await nodes(sql)),
     ...(await machines(sql, machine.id)),
     ...(await copies(sql)),
@@ -186,13 +187,29 @@ async function worker(sql: Sql): Promise<Check[]> {
   return [{ name: 'worker', ok: false, found: `${found}: ${silent}`, fix }];
 }
 
-/** Nodes that are gone with sandboxes on them; others are missed by nobody. */
+/** Relays that the platform has had within a day, where none is left; says nothing while no process runs. */
+async function relayParts(sql: Sql): Promise<Check[]> {
+  // Without the schema there are no parts either.
+  const rows = await listParts(sql).catch(() => []);
+  if (!rows.some(({ live }) => live) || relaysOf(rows).presence !== 'missing') return [];
+  const found = 'no relay runs: machines of environments that connect to it are offline';
+  const fix = 'start one: ./svc up --only relay; a platform that does without one is told nothing more after a day';
+  return [{ name: 'relays', ok: false, found, fix }];
+}
+
+/** A node that takes connections and answers nothing is asked for this long before it counts as missing. */
+const nodeLimitMs = idleLimitMs / 2;
+
+/** Nodes that are gone; where no process runs, those with sandboxes on them. */
 async function nodes(sql: Sql): Promise<Check[]> {
   // Without the schema there are no nodes either.
-  const lost = await listLostNodes(sql, idleLimitMs).catch(() => []);
+  const isRunning = (await listParts(sql).catch(() => [])).some(({ live }) => live);
+  const all = await listLostNodes(sql, nodeLimitMs).catch(() => []);
+  const lost = all.filter(({ paused }) => isRunning || paused > 0);
   if (lost.length === 0) return [];
   const found = lost.map(
-    ({ id, seconds, paused }) => `${id} has not answered for ${Math.round(seconds)} s, paused there: ${paused}`,
+    ({ id, machine_name: machine, seconds, paused }) =>
+      `${id}${machine === null ? '' : ` of ${machine}`} has not answered for ${Math.round(seconds)} s, paused there: ${paused}`,
   );
   return [
     { name: 'nodes', ok: false, found: found.join('; '), fix: 'start it on its machine: ./svc up --only sandboxd' },

@@ -103,6 +103,7 @@ export async function openKernel(
     deviceStreams,
     feed,
     metrics,
+    readiness: new Map(),
     jobs,
     limiter: createRateLimiter(sql, clock),
     outbound: createOutbound(config, clock, { public: resolvePublicAt(config.dnsServers), here: resolveHere }),

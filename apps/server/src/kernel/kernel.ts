@@ -49,4 +49,6 @@ export interface Kernel {
   /** What happened to each account, in order. */
   readonly feed: Feed;
   readonly metrics: Metrics;
+  /** By name, what features add to `/health/ready`; undefined: it says nothing of this process. */
+  readonly readiness: Map<string, () => { ok: boolean; error?: string } | undefined>;
 }

@@ -244,11 +244,15 @@ PublicTranscriptActionsItem = TypedDict("PublicTranscriptActionsItem", {"text": 
 
 Readiness = TypedDict("Readiness", {"ok": "bool", "checks": "ReadinessChecks", "s1": "ReadinessS1"})
 
-ReadinessChecks = TypedDict("ReadinessChecks", {"db": "ReadinessChecksDb", "schema": "ReadinessChecksDb", "registry": "ReadinessChecksDb", "worker": "NotRequired[ReadinessChecksWorker]"})
+ReadinessChecks = TypedDict("ReadinessChecks", {"db": "ReadinessChecksDb", "schema": "ReadinessChecksDb", "registry": "ReadinessChecksDb", "worker": "NotRequired[ReadinessChecksWorker]", "relay": "NotRequired[ReadinessChecksRelay]", "sandboxes": "NotRequired[ReadinessChecksSandboxes]"})
 
 ReadinessChecksDb = TypedDict("ReadinessChecksDb", {"ok": "bool", "error": "NotRequired[str]"})
 
 ReadinessChecksWorker = TypedDict("ReadinessChecksWorker", {"ok": "bool", "error": "NotRequired[str]"})
+
+ReadinessChecksRelay = TypedDict("ReadinessChecksRelay", {"ok": "bool", "error": "NotRequired[str]"})
+
+ReadinessChecksSandboxes = TypedDict("ReadinessChecksSandboxes", {"ok": "bool", "error": "NotRequired[str]"})
 
 ReadinessS1 = TypedDict("ReadinessS1", {"mode": "str", "ok": "bool", "ms": "int", "error": "NotRequired[str]"})
 

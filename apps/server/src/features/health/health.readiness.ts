@@ -14,13 +14,19 @@ export async function readinessOf(kernel: Kernel) {
     check(kernel, () => Promise.try(readProviders, kernel), 'the providers file cannot be read or parsed'),
   ]);
   const worker = kernel.gateways.work();
-  const ok = db.ok && schema.ok && registry.ok && worker?.ok !== false;
+  const added = [...kernel.readiness].flatMap(([name, read]) => {
+    const found = read();
+    return found ? [[name, found] as const] : [];
+  });
+  const ok = [db, schema, registry, ...(worker ? [worker] : []), ...added.map(([, found]) => found)].every(
+    (one) => one.ok,
+  );
   // The others go on without it: no reason to take the gateway out of service.
   const off = [...lanesOff(kernel)].join(', ');
   const told = off === '' ? registry : { error: `lanes without a key: ${off}; ./svc doctor says why`, ...registry };
   return {
     ok,
-    checks: { db, schema, registry: told, ...(worker && { worker }) },
+    checks: { db, schema, registry: told, ...(worker && { worker }), ...Object.fromEntries(added) },
     s1: { mode: 'off' as const, ok: true, ms: 0 },
   };
 }

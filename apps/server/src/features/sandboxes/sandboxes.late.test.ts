@@ -65,6 +65,37 @@ describe('nodes of sandboxes that are late', () => {
     nodes.close();
   });
 
+  test('a node that answers nobody for 40 s is missing, hung or gone, until it answers; one of another day is not', async () => {
+    await using frozen = new Freezing(await start());
+    await using own = await openSandboxes({ socket: frozen.node.socket });
+    const clock = testClock();
+    const { kernel } = own.gateway;
+    const nodes = new Nodes({ ...kernel, clock });
+    await nodes.open();
+    await nodes.refresh();
+    const after = async (ms: number) => {
+      clock.advance(ms);
+      await nodes.refresh();
+      return nodes.presence();
+    };
+    assert.equal(nodes.presence(), 'there');
+    frozen.stop();
+    await after(0);
+    assert.equal(await after(35_000), undefined, 'a restart takes less');
+    assert.equal(await after(10_000), 'missing');
+    assert.deepEqual(nodes.counts()?.lost, 1);
+    frozen.go();
+    await until(async () => (await after(5_000)) === 'there');
+    nodes.close();
+    await own.gateway.app.drain();
+    await kernel.sql`update sandboxes.nodes set seen_at = now() - interval '2 days', address = 'unix:/gone.sock'`;
+    const later = new Nodes({ ...kernel, config: { ...kernel.config, sandboxdSocket: '/gone.sock' } });
+    await later.open();
+    await later.refresh();
+    assert.equal(later.presence(), 'none');
+    later.close();
+  });
+
   test('a sandbox goes to a node that answers, and to one that is late where there is no other', async () => {
     await using frozen = new Freezing(await start('--slots', '10'));
     await using other = new Freezing(await start('--slots', '2'));

@@ -198,3 +198,74 @@ describe('a platform whose worker is gone', () => {
     });
   });
 });
+
+describe('a platform whose relay is gone', () => {
+  const relaying: Role = { serves: false, works: false, relays: true };
+
+  test('is said by readiness, metric, doctor, log and one alert, and so is its end; without one ever by nobody', async () => {
+    const lines: string[] = [];
+    const log = { write: (line: string) => lines.push(line) } as unknown as NodeJS.WritableStream;
+    const { clock, database, start } = await open(log);
+    await using _database = database;
+    await using whole = await start();
+    await using gateway = await start(serving);
+    const { id } = await createAccount(whole);
+    await setOperator(whole.kernel.sql, id, true);
+    const both = [whole, gateway];
+    const types = told(whole);
+    await turn(clock, 60_000, both, [whole]);
+    assert.deepEqual(
+      [(await ready(gateway)).body.checks.relay, await types()],
+      [undefined, []],
+      'there is none to miss',
+    );
+
+    const relay = await start(relaying);
+    await turn(clock, 4_000, [...both, relay], [whole]);
+    assert.deepEqual((await ready(gateway)).body.checks.relay, { ok: true });
+    assert.equal(await metric(gateway, 'svc_relays'), 1);
+    await relay.close();
+    await turn(clock, 26_000, both, [whole]);
+    assert.equal((await ready(gateway)).status, 200, 'a restart takes less');
+    await turn(clock, 8_000, both, [whole]);
+    for (const one of both) {
+      const { status, body } = await ready(one);
+      assert.deepEqual([status, body.checks.relay.ok], [503, false]);
+    }
+    const said = (text: string) => lines.filter((line) => line.includes(text)).length;
+    await until(async () => (await types()).length === 1 && said('no relay for 40 s; start one') === 2);
+    assert.deepEqual(await types(), ['system.relay_missing']);
+    assert.equal(await metric(gateway, 'svc_relays'), 0);
+    const check = async () => (await checkPlatform(gateway.kernel)).find(({ name }) => name === 'relays');
+    assert.match((await check())?.fix ?? '', /--only relay/);
+
+    // A gateway that starts meanwhile knows of no end.
+    await using third = await start(serving);
+    await turn(clock, 6_000, [...both, third], [whole]);
+    assert.deepEqual(await types(), ['system.relay_missing']);
+    await using back = await start(relaying);
+    await turn(clock, 4_000, [...both, third, back], [whole]);
+    assert.equal((await ready(gateway)).status, 200);
+    await until(async () => (await types()).length === 2);
+    assert.deepEqual([await types(), await check()], [['system.relay_missing', 'system.relay_back'], undefined]);
+  });
+
+  test('is not missed any more after a day, nor while another one of it runs', async () => {
+    const { clock, database, start } = await open();
+    await using _database = database;
+    await using gateway = await start();
+    await using first = await start(relaying);
+    const second = await start(relaying);
+    await second.close();
+    await turn(clock, 40_000, [gateway, first], [gateway]);
+    assert.deepEqual((await ready(gateway)).body.checks.relay, { ok: true });
+    await first.close();
+    await turn(clock, 40_000, [gateway], [gateway]);
+    assert.equal((await ready(gateway)).status, 503);
+    const { sql } = gateway.kernel;
+    await sql`update kernel.gateways set lease_until = lease_until - interval '1 day' where part = 'relay'`;
+    await turn(clock, 4_000, [gateway], [gateway]);
+    assert.equal((await ready(gateway)).status, 200);
+    assert.equal((await sql`select 1 from kernel.gateways where part = 'relay'`).length, 0);
+  });
+});

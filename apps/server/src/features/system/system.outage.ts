@@ -1,61 +1,160 @@
 import { inTransaction } from '../../kernel/db/db.ts';
 import { claimFact, removeFact } from '../../kernel/db/facts.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import type { PartPresence } from '../../kernel/peers/parts.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { listOperators } from '../accounts/index.ts';
 import { type NewNotification, notifyMany } from '../notifications/index.ts';
+import type { Sandboxes } from '../sandboxes/index.ts';
 
 const lookEveryMs = 2_000;
-/** Since when there is no worker: written by the process that tells it, so that one does. */
-const outageFact = 'worker_missing';
 
 type Told = Pick<NewNotification, 'type' | 'title' | 'body' | 'severity'>;
 
-const begun: Told = {
-  type: 'system.worker_missing',
-  title: 'No worker for 40 s',
-  body: 'Schedules, monitors and jobs wait. Start one: ./svc up --only worker; ./svc doctor shows which parts run.',
-  severity: 'critical',
-};
-const over: Told = {
-  type: 'system.worker_back',
-  title: 'A worker runs again',
-  body: 'What was due meanwhile is caught up as each schedule says.',
-  severity: 'info',
-};
+/** Something that the platform lacks, and who is told of it. */
+interface Outage {
+  /** Since when it lasts: a fact, written by the process that tells it, so that one does. */
+  fact: string;
+  /** As this process sees it; undefined: it does not know. */
+  presence(): PartPresence | undefined;
+  begun: Told;
+  /** Unset: its end is told to nobody. */
+  over?: Told;
+  /** To the log of each process. */
+  lines: { begun: string; over?: string };
+}
 
-/** Tells log and operators, once each, when nobody does what is due by the clock, and when somebody does again. */
-export function startOutageWatch(kernel: Kernel): Loop {
-  const { gateways, log } = kernel;
-  let wasIdle: boolean | undefined;
+type Nodes = Pick<Sandboxes['nodes'], 'presence' | 'counts'>;
+
+const worker = {
+  fact: 'worker_missing',
+  begun: {
+    type: 'system.worker_missing',
+    title: 'No worker for 40 s',
+    body: 'Schedules, monitors and jobs wait. Start one: ./svc up --only worker; ./svc doctor shows which parts run.',
+    severity: 'critical',
+  },
+  over: {
+    type: 'system.worker_back',
+    title: 'A worker runs again',
+    body: 'What was due meanwhile is caught up as each schedule says.',
+    severity: 'info',
+  },
+  lines: {
+    begun: 'no worker for 40 s: what is due by the clock waits; start one: svc up --only worker',
+    over: 'a worker runs again',
+  },
+} as const;
+
+const relay = {
+  fact: 'relay_missing',
+  begun: {
+    type: 'system.relay_missing',
+    title: 'No relay for 40 s',
+    body: 'Machines that connect to it are offline. Start one: ./svc up --only relay. After a day without one it is missed no more.',
+    severity: 'critical',
+  },
+  over: {
+    type: 'system.relay_back',
+    title: 'A relay runs again',
+    body: 'Machines of environments connect to it by themselves.',
+    severity: 'info',
+  },
+  lines: { begun: 'no relay for 40 s; start one: svc up --only relay', over: 'a relay runs again' },
+} as const;
+
+const node = {
+  fact: 'node_missing',
+  begun: {
+    type: 'system.node_missing',
+    title: 'A sandbox node has not answered for 40 s',
+    body: 'Sandboxes there end after a minute, paused ones wait. ./svc doctor names it; on its machine: ./svc up --only sandboxd.',
+    severity: 'critical',
+  },
+  over: {
+    type: 'system.node_back',
+    title: 'The sandbox nodes answer again',
+    body: 'Paused sandboxes can be resumed.',
+    severity: 'info',
+  },
+  lines: {
+    begun: 'a sandbox node has not answered for 40 s; svc doctor names it',
+    over: 'the sandbox nodes answer again',
+  },
+} as const;
+
+const secondNode = {
+  fact: 'node_refused',
+  begun: {
+    type: 'system.node_refused',
+    title: 'A second machine has a sandbox node',
+    body: 'It gets no new sandbox: gateways reach the node beside them only. ./svc doctor names both machines and says what to run.',
+    severity: 'warning',
+  },
+  lines: { begun: 'a second machine has a sandbox node, which is refused; svc doctor names both machines' },
+} as const;
+
+const outagesOf = ({ gateways }: Kernel, nodes: Nodes): Outage[] => [
+  {
+    ...worker,
+    presence() {
+      if (gateways.isIdle()) return 'missing';
+      // One that has just started knows of no silence, and of no worker either.
+      return gateways.workers() > 0 ? 'there' : undefined;
+    },
+  },
+  { ...relay, presence: () => gateways.relayPresence() },
+  { ...node, presence: () => nodes.presence() },
+  {
+    ...secondNode,
+    presence() {
+      const counts = nodes.counts();
+      return counts && (counts.refused > 0 ? 'missing' : 'none');
+    },
+  },
+];
+
+/** Tells log and operators, once each, when the platform lacks a part, and when it has it again. */
+export function startOutageWatch(kernel: Kernel, nodes: Nodes): Loop {
+  const watches = outagesOf(kernel, nodes).map((outage) => watchOf(kernel, outage));
   return startLoop(kernel, {
     name: 'system.outage',
     everyMs: lookEveryMs,
     async work() {
-      const isIdle = gateways.isIdle();
-      if (isIdle === undefined || isIdle === wasIdle) return;
-      const isTold = await tellOperators(kernel, isIdle);
-      const isNew = wasIdle !== undefined || isTold;
-      wasIdle = isIdle;
-      if (isIdle) log.error('no worker for 40 s: what is due by the clock waits; start one: svc up --only worker');
-      else if (isNew) log.info('a worker runs again');
+      for (const look of watches) await look();
     },
   });
 }
 
-/** Whether this process is the one that told them. */
-async function tellOperators(kernel: Kernel, isIdle: boolean): Promise<boolean> {
+function watchOf(kernel: Kernel, outage: Outage): () => Promise<void> {
+  const { log } = kernel;
+  let last: PartPresence | undefined;
+  return async () => {
+    const now = outage.presence();
+    if (now === undefined || now === last) return;
+    const isTold = await tellOperators(kernel, outage, now);
+    const isNew = last === 'missing' || isTold;
+    last = now;
+    if (now === 'missing') log.error(outage.lines.begun);
+    else if (isNew && outage.lines.over !== undefined && now === 'there') log.info(outage.lines.over);
+  };
+}
+
+/** Whether this process is the one that told them. What belongs to the platform no more comes back to nobody. */
+async function tellOperators(kernel: Kernel, { fact, begun, over }: Outage, presence: PartPresence): Promise<boolean> {
   const { sql, clock } = kernel;
   return inTransaction(sql, async (db) => {
     const now = new Date(clock.now()).toISOString();
-    const isFirst = isIdle ? await claimFact(db, outageFact, Buffer.from(now)) : await removeFact(db, outageFact);
-    if (!isFirst) return false;
-    const told = (await listOperators(db)).map((accountId) => ({
-      accountId,
-      dedupeKey: `system.worker:${isIdle ? 'missing' : 'back'}:${now}`,
-      ...(isIdle ? begun : over),
-    }));
-    await notifyMany(kernel, db, told);
+    const isMissing = presence === 'missing';
+    const isFirst = isMissing ? await claimFact(db, fact, Buffer.from(now)) : await removeFact(db, fact);
+    const told = isMissing ? begun : over;
+    if (!isFirst || presence === 'none' || !told) return false;
+    const accounts = await listOperators(db);
+    await notifyMany(
+      kernel,
+      db,
+      accounts.map((accountId) => ({ accountId, dedupeKey: `${told.type}:${now}`, ...told })),
+    );
     return true;
   });
 }

@@ -45,8 +45,8 @@ describe('the system', () => {
     const { id: accountId, keyId } = await createAccount(gateway);
     const nodes = async () => (await checkPlatform(gateway.kernel)).filter(({ name }) => name === 'nodes');
     const [gone, empty] = [randomUUID(), randomUUID()];
-    await sql`insert into sandboxes.nodes (id, address, missing_since)
-      select id::uuid, 'unix:/nowhere', now() - interval '50 s' from unnest(${[gone, empty]}::text[]) id`;
+    await sql`insert into sandboxes.nodes (id, address, seen_at, missing_since)
+      select id::uuid, 'unix:/nowhere', now() - interval '2 days', now() - interval '50 s' from unnest(${[gone, empty]}::text[]) id`;
     assert.deepEqual(await nodes(), []);
     await sql`
       insert into sandboxes.sandboxes (id, account_id, key_id, node_id, state, backend, template, egress, metadata,
@@ -55,6 +55,11 @@ describe('the system', () => {
     const [check] = await nodes();
     assert.match(check?.found ?? '', new RegExp(`^${gone} has not answered for 5\\d s, paused there: 1$`));
     await sql`update sandboxes.nodes set missing_since = null where id = ${gone}`;
+    assert.deepEqual(await nodes(), []);
+    // Within a day it is missed without any, unless another one was made in its place.
+    await sql`update sandboxes.nodes set seen_at = now() - interval '1 hour' where id = ${empty}`;
+    assert.match((await nodes())[0]?.found ?? '', new RegExp(`^${empty} has not answered`));
+    await sql`update sandboxes.nodes set seen_at = now() where id = ${gone}`;
     assert.deepEqual(await nodes(), []);
   });
 

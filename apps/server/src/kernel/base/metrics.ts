@@ -6,9 +6,14 @@ export interface Metrics {
   requestDone(route: string, status: number, seconds: number): void;
   /** `read` is called by each scrape; NaN: not known. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
+  /** The same for a few values of one label each; what `read` does not name is not told. */
+  gauges(name: string, help: string, label: string, read: () => Values | Promise<Values>): void;
   /** Answers what adds to a counter, by its labels; the same counter for the same name. */
   counter(name: string, help: string, labels: readonly string[]): (of: Record<string, string>, by?: number) => void;
 }
+
+/** By the value of a label. */
+type Values = Readonly<Record<string, number>>;
 
 /** Makes the registry. */
 export function createMetrics(): Metrics {
@@ -53,10 +58,29 @@ export function createMetrics(): Metrics {
       });
       registry.registerMetric(gauge);
     },
+    gauges: (name, help, label, read) => registry.registerMetric(labelled({ name, help, label }, read)),
     counter(name, help, labelNames) {
       const known = registry.getSingleMetric(name) as Counter | undefined;
       const counter = known ?? new Counter({ name, help, labelNames: [...labelNames], registers: [registry] });
       return (of, by = 1) => counter.inc(of, by);
     },
   };
+}
+
+/** A gauge that is read anew by each scrape. */
+function labelled(
+  { name, help, label }: { name: string; help: string; label: string },
+  read: () => Values | Promise<Values>,
+): Gauge {
+  return new Gauge({
+    name,
+    help,
+    labelNames: [label],
+    registers: [],
+    async collect() {
+      const values = await read();
+      this.reset();
+      for (const [value, number] of Object.entries(values)) this.set({ [label]: value }, number);
+    },
+  });
 }

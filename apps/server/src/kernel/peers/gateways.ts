@@ -5,7 +5,19 @@ import type { Db, Sql } from '../db/db.ts';
 import { ApiError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Pulse } from '../work/pulse.ts';
-import { idleLimitMs, type PartName, renewLease, WorkWatch, workedMs } from './parts.ts';
+import {
+  diedNow,
+  endLease,
+  idleLimitMs,
+  markMissed,
+  type PartName,
+  type PartPresence,
+  RelayWatch,
+  renewLease,
+  takeMissed,
+  WorkWatch,
+  workedMs,
+} from './parts.ts';
 
 const renewEveryMs = 2_000;
 const echoLimitMs = 5_000;
@@ -75,6 +87,7 @@ export class Gateways {
   /** What this process is for; unknown until it has its role. */
   #part: PartName | null = null;
   readonly #watch = new WorkWatch(renewEveryMs);
+  readonly #relays = new RelayWatch(renewEveryMs);
   #workers = 0;
   /** When the last renewal began that the guard agreed to. */
   #provenAt = -Infinity;
@@ -196,6 +209,16 @@ export class Gateways {
     return this.#workers;
   }
 
+  /** Relays that hold a lease, as of the last 2 s. */
+  relays(): number {
+    return this.#relays.live;
+  }
+
+  /** Whether a relay of its own, where the platform has had one within a day, is there; missing after 40 s. */
+  relayPresence(): PartPresence | undefined {
+    return this.#relays.presence(this.#resources.clock.monotonic());
+  }
+
   /** Whether this process can do what it is for, as far as that hangs on a worker; undefined: it does not. */
   work(): { ok: boolean; error?: string } | undefined {
     const works = this.#part === 'all' || this.#part === 'worker';
@@ -268,7 +291,7 @@ export class Gateways {
     await this.#renewing;
     if (!this.#leased) return;
     try {
-      await sql`delete from kernel.gateways where id = ${this.id}`;
+      await endLease(sql, this.id);
     } catch (err) {
       log.warn({ err }, 'the lease was not given up; it ends by itself');
     }
@@ -352,8 +375,9 @@ export class Gateways {
     const all = [...others, { live: true, part: this.#part, worked_ms: ownMs }];
     this.#forgiveFrozen();
     this.#watch.look(clock.monotonic(), workedMs(all));
+    this.#relays.look(clock.monotonic(), all);
     this.#workers = all.filter((one) => (workedMs([one]) ?? Infinity) < idleLimitMs).length;
-    const dead = others.filter(({ live }) => !live);
+    const dead = others.filter(diedNow);
     const died = dead.filter(({ id }) => !this.#dead.has(id));
     this.#dead = new Set(dead.map(({ id }) => id));
     // It lived until its last renewal, and died before the next one was due.
@@ -371,16 +395,6 @@ export const notProven = (): ApiError =>
   new ApiError('unavailable', 'this gateway has lost touch with its database; try again shortly', {
     headers: { 'retry-after': '1' },
   });
-
-async function markMissed(sql: Sql, ids: string[]): Promise<void> {
-  await sql`update kernel.gateways set missed = true where id = any(${ids}::uuid[])`;
-}
-
-/** Whether announcements were missed since the last call. */
-async function takeMissed(sql: Sql, id: string): Promise<boolean> {
-  const rows = await sql`update kernel.gateways set missed = false where id = ${id} and missed returning 1`;
-  return rows.length > 0;
-}
 
 /** Ids of gateways with a live lease, but for `except`. */
 export async function liveGateways(db: Db, except: string | null = null): Promise<string[]> {

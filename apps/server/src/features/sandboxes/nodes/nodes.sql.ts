@@ -62,16 +62,26 @@ export async function noteMissing(
   return row && { ms: row.ms, seenAt: row.seen_at };
 }
 
-/** Nodes that no gateway has reached for so long, and how many paused sandboxes wait for each; those that hold none are left out. */
-export async function listLostNodes(
-  db: Db,
-  longerMs: number,
-): Promise<{ id: string; seconds: number; paused: number }[]> {
+/** A node that no gateway has reached for a while. */
+interface LostNode {
+  id: string;
+  machine_name: string | null;
+  seconds: number;
+  /** Sandboxes that wait for it. */
+  paused: number;
+}
+
+/** Nodes that no gateway has reached for so long; those that hold nothing are left out after a day, and where another one is in place. */
+export async function listLostNodes(db: Db, longerMs: number): Promise<LostNode[]> {
   return db`
-    select n.id, extract(epoch from now() - n.missing_since)::float8 as seconds, s.paused
+    select n.id, n.machine_name, extract(epoch from now() - n.missing_since)::float8 as seconds, s.paused
     from sandboxes.nodes n cross join lateral (
       select count(*)::int as paused from sandboxes.sandboxes where node_id = n.id and state = 'paused') s
-    where n.missing_since < now() - make_interval(secs => ${longerMs / 1000}) and s.paused > 0 order by n.id limit 20`;
+    where n.missing_since < now() - make_interval(secs => ${longerMs / 1000})
+      and (s.paused > 0 or n.seen_at > now() - interval '1 day' and not exists (
+        select from sandboxes.nodes later where later.id <> n.id and later.address = n.address
+          and coalesce(later.machine, '') = coalesce(n.machine, '') and later.seen_at > n.seen_at))
+    order by n.id limit 20`;
 }
 
 /** A node as the database has it. */
@@ -86,13 +96,17 @@ export interface NodeRow {
   /** A process that does what is due by the clock saw it a moment ago. */
   works: boolean;
   refused: boolean;
+  /** It belongs to the platform: seen within a day, and no other node was made in its place. */
+  expected: boolean;
 }
 
 export async function listNodes(db: Db, time: Time): Promise<NodeRow[]> {
   const since = db`${nowOf(db, time)} - make_interval(secs => ${seenSeconds})`;
   return db`
     select id, address, machine, machine_name, seen_at > ${since} as seen, coalesce(worked_at > ${since}, false) as works,
-      refused_at is not null as refused
+      refused_at is not null as refused, seen_at > ${nowOf(db, time)} - interval '1 day' and not exists (
+        select from sandboxes.nodes later where later.id <> nodes.id and later.address = nodes.address
+          and coalesce(later.machine, '') = coalesce(nodes.machine, '') and later.seen_at > nodes.seen_at) as expected
     from sandboxes.nodes order by id`;
 }
 

@@ -14,7 +14,9 @@ import type { Sql } from '../../../kernel/db/db.ts';
 import { readOrCreateFact } from '../../../kernel/db/facts.ts';
 import { ApiError, badRequest, notFound } from '../../../kernel/base/errors.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
+import { idleLimitMs, type PartPresence } from '../../../kernel/peers/parts.ts';
 import { sandboxdPlaces } from '../../../sandboxd.ts';
+import { CallersCommands } from './callers.ts';
 import { Elsewhere, elsewhere, refusedFix, refusedText } from './elsewhere.ts';
 import { aheadFix, aheadText, takeTurn } from './fence.ts';
 import { listNodes, type NodeRow, noteMissing, saveNode } from './nodes.sql.ts';
@@ -51,44 +53,9 @@ export interface Node {
   refusedFor: string | undefined;
 }
 
-/** The commands and cells that run for callers of this gateway. */
-class Commands {
-  readonly #kernel: Kernel;
-  readonly #running = new Map<AbortController, PromiseWithResolvers<void>>();
-
-  constructor(kernel: Kernel) {
-    this.#kernel = kernel;
-  }
-
-  /** One begins: its signal aborts when this gateway stops; `end` is to be called once its caller has its answer. */
-  begin(): { stopping: AbortSignal; end: () => void } {
-    const abort = new AbortController();
-    const done = Promise.withResolvers<void>();
-    this.#running.set(abort, done);
-    return {
-      stopping: abort.signal,
-      end: () => {
-        this.#running.delete(abort);
-        done.resolve();
-      },
-    };
-  }
-
-  /** Lets them end for so long, then ends them and waits until their callers know. */
-  async drain(ms: number): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const cancel = this.#kernel.clock.after(ms, late.resolve);
-    const ended = () => Promise.all([...this.#running.values()].map(({ promise }) => promise));
-    await Promise.race([late.promise, ended()]);
-    cancel();
-    for (const abort of this.#running.keys()) abort.abort();
-    await ended();
-  }
-}
-
 /** The nodes that this gateway reaches: the one beside it, and those in the database. */
 export class Nodes {
-  readonly commands: Commands;
+  readonly commands: CallersCommands;
   readonly unknown: Unknown;
   readonly #kernel: Kernel;
   readonly #clients = new Map<string, NodeClient>();
@@ -103,6 +70,7 @@ export class Nodes {
   readonly #reached = new Set<string>();
   /** By node, and by sandbox: what each said last. */
   readonly #ended = new Map<string, Map<string, EndedProcess[]>>();
+  #looked: { all: number; away: number; lost: number; refused: number } | undefined;
   #owner = '';
   #works = false;
   #openedAt = 0;
@@ -111,7 +79,7 @@ export class Nodes {
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
-    this.commands = new Commands(kernel);
+    this.commands = new CallersCommands(kernel);
     this.unknown = new Unknown(kernel);
   }
 
@@ -141,6 +109,7 @@ export class Nodes {
     const own = `${schemePrefix}${sandboxdPlaces(config, dataDir).socket}`;
     await this.#ask(own).catch(() => undefined);
     const missing: { id: string; missingMs: number; seenAt: string | undefined }[] = [];
+    const expected = { all: 0, away: 0, lost: 0 };
     const rows = await listNodes(sql, clock);
     for (const row of rows) {
       const { id, address } = row;
@@ -149,8 +118,14 @@ export class Nodes {
       // One that is late is known on.
       if (answered?.id === id || this.#known.has(id) || this.#ahead.has(id)) continue;
       const found = await noteMissing(sql, clock, id, this.#reached.has(id));
-      if (found) missing.push({ id, missingMs: Math.min(this.#missedFor(id), found.ms), seenAt: found.seenAt });
+      if (!found) continue;
+      const missingMs = Math.min(this.#missedFor(id), found.ms);
+      missing.push({ id, missingMs, seenAt: found.seenAt });
+      if (row.expected) expected.away += 1;
+      if (row.expected && this.#isLost(id, missingMs)) expected.lost += 1;
     }
+    expected.all = rows.filter((row) => row.expected).length;
+    this.#looked = { ...expected, refused: rows.filter(({ refused, seen }) => refused && seen).length };
     this.#elsewhere.look(rows, this.#kernel.machine.id, (id) => this.#known.has(id));
     return missing;
   }
@@ -163,6 +138,26 @@ export class Nodes {
     const isHere = machine === null || machine === this.#kernel.machine.id;
     if (isHere) return this.#ask(address);
     return address === own || seen ? undefined : this.#ask(address, id);
+  }
+
+  /** Nobody has reached it for 40 s. One that this process never reached was missed by others before. */
+  #isLost(id: string, missingMs: number): boolean {
+    if (this.#reached.has(id)) return this.#missedFor(id) >= idleLimitMs;
+    const openMs = this.#kernel.clock.monotonic() - this.#openedAt;
+    return missingMs >= idleLimitMs - patienceMs && openMs >= idleLimitMs;
+  }
+
+  /** Nodes that belong to the platform and have answered nobody for 40 s, and refused ones; undefined before the first look. */
+  counts(): { lost: number; refused: number } | undefined {
+    return this.#looked;
+  }
+
+  /** Whether the nodes that the platform has had within a day are there; undefined while that is not known. */
+  presence(): PartPresence | undefined {
+    if (!this.#looked) return undefined;
+    const { all, away, lost } = this.#looked;
+    if (all === 0) return 'none';
+    return lost > 0 ? 'missing' : away > 0 ? undefined : 'there';
   }
 
   /** How long this process has missed a node: what the database says may be from before a pause of the whole platform. */
