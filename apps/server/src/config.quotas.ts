@@ -50,11 +50,19 @@ const quotas = {
   recording_ms: quota
     .default(72_000_000)
     .describe('milliseconds of recordings an account may have transcribed in a calendar month (UTC)'),
+  sandboxes: quota.default(10).describe('sandboxes an account may run at once, all keys together'),
+  sandboxes_v2: quota.default(5).describe('v2 sandboxes among them'),
+  sandboxes_of_key: quota.default(3).describe('sandboxes that one key of an account may run at once'),
+  sandboxes_of_forks: quota.default(6).describe('sandboxes that one key may run at once by forking'),
+  sandboxes_paused: quota.default(10).describe('paused sandboxes an account may have'),
+  sandbox_seconds: quota
+    .default(7_200)
+    .describe('seconds of a day (UTC) that commands in the sandboxes of an account may take'),
   sandbox_memory_mb: quota
     .optional()
     .describe(
-      "MiB that an account's running sandboxes may have together; default: ten times `SVC_SANDBOX_MEMORY_MB`, which the " +
-        'number of them does not exceed',
+      "MiB that an account's running sandboxes may have together; default: `SVC_QUOTA_SANDBOXES` times " +
+        '`SVC_SANDBOX_MEMORY_MB`, so that it refuses none of them',
     ),
 };
 

@@ -107,9 +107,6 @@ const s3AccessOf = (values: z.output<typeof schema>) => ({
 const s3Of = (values: z.output<typeof schema>) =>
   values.SVC_S3_BUCKET === undefined ? undefined : { bucket: values.SVC_S3_BUCKET, ...s3AccessOf(values) };
 
-/** Sandboxes that an account may run at once (document 3 and `sandboxes.create.ts`): as many have memory by default. */
-const runningSandboxes = 10;
-
 /** Requests a minute. */
 const ratesOf = (values: z.output<typeof schema>) => ({
   requests: values.SVC_RATE_REQUESTS,
@@ -168,7 +165,7 @@ function complete(values: z.output<typeof schema>) {
     dnsServers: values.SVC_DNS_SERVERS,
     bodies: bodiesOf(values),
     rates: ratesOf(values),
-    quotas: quotasOf(values, { sandbox_memory_mb: values.SVC_SANDBOX_MEMORY_MB * runningSandboxes }),
+    quotas: quotasOf(values, { sandbox_memory_mb: values.SVC_SANDBOX_MEMORY_MB * values.SVC_QUOTA_SANDBOXES }),
     ...keptDays(values),
     uploadMaxBytes: values.SVC_UPLOAD_MAX_BYTES,
     transcriptCostMicroUsd: values.SVC_TRANSCRIPT_COST_MICRO_USD,

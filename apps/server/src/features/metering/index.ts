@@ -1,6 +1,8 @@
 import type { Manifest } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { systemClock } from '../../kernel/base/clock.ts';
 import type { Fragment } from '../../kernel/db/db.ts';
+import { limitExpression, limitsOf, type Quota } from '../../kernel/records/quotas.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 import { payUnpaid } from './metering.settle.ts';
 import { fullPriceOf } from './metering.rules.ts';
@@ -17,8 +19,13 @@ export {
   unpaidOf,
 } from './metering.sql.ts';
 
-/** Seconds of commands per user and UTC day (document 3, Limits). */
-const execMsPerDay = 7_200_000;
+/** Seconds of commands in a day (UTC; document 3, Limits). Refused with a code of its own. */
+const dailyQuota: Quota = {
+  name: 'sandbox_seconds',
+  what: 'seconds of commands in sandboxes today',
+  remedy: 'the count starts anew at midnight UTC',
+  count: async (db, accountId) => Math.floor((await execMsToday(db, systemClock, accountId)) / 1_000),
+};
 
 /**
  * What sandboxes have cost so far, in micro-euro and at the full price: which of an account's are free is settled for all of them
@@ -48,13 +55,14 @@ export async function checkPaid(kernel: Kernel, accountId: string): Promise<void
   });
 }
 
-/** Throws `sandbox_daily_limit` once commands of the account took 7,200 s today. */
+/** Throws `sandbox_daily_limit` once commands of the account took as long today as they may. */
 export async function checkDaily(kernel: Kernel, accountId: string): Promise<void> {
-  const { sql, clock } = kernel;
-  if ((await execMsToday(sql, clock, accountId)) < execMsPerDay) return;
+  const { sql, clock, config } = kernel;
+  const { sandbox_seconds: most } = await limitsOf(config, sql, accountId, ['sandbox_seconds']);
+  if ((await execMsToday(sql, clock, accountId)) < most * 1_000) return;
   const dayMs = 24 * 3_600_000;
   const untilMidnight = Math.ceil((dayMs - (clock.now() % dayMs)) / 1000);
-  throw new ApiError('sandbox_daily_limit', 'commands took 7200 s today; the count starts anew at midnight UTC', {
+  throw new ApiError('sandbox_daily_limit', `commands took ${most} s today; the count starts anew at midnight UTC`, {
     headers: { 'retry-after': String(untilMidnight) },
   });
 }
@@ -62,7 +70,8 @@ export async function checkDaily(kernel: Kernel, accountId: string): Promise<voi
 /** The checks of `checkPaid` and `checkDaily`, as a condition of a statement. */
 export function mayRun({ sql, clock, config }: Kernel, accountId: string): Fragment {
   const isPaid = config.billing ? sql`${owed(sql, accountId)} = 0` : sql`true`;
-  return sql`(${isPaid} and ${msToday(sql, clock, accountId)} < ${execMsPerDay})`;
+  const mostSeconds = limitExpression(config, sql, accountId, dailyQuota.name);
+  return sql`(${isPaid} and ${msToday(sql, clock, accountId)} < ${mostSeconds} * 1000)`;
 }
 
 /** The feature without a running platform. */
@@ -71,6 +80,7 @@ export const meteringManifest: Manifest = {
   data: {
     tables: ['metering.spans', 'metering.days', 'metering.buckets', 'metering.accounts'],
   },
+  quotas: [dailyQuota],
   async restored({ db, backedUpAt }) {
     await endRunning(db, backedUpAt.iso);
     return {};

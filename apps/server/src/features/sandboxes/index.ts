@@ -1,6 +1,6 @@
 import type { Manifest } from '../../kernel/feature.ts';
 import { sandboxes } from './sandboxes.moves.ts';
-import { sandboxMemoryQuota } from './sandboxes.create.ts';
+import { sandboxCaps, sandboxMemoryQuota } from './caps/caps.ts';
 import type { Readable } from 'node:stream';
 import { contract, defaultTemplate } from '@svc/contract';
 import type { Template } from '@svc/sandboxd-api';
@@ -158,6 +158,6 @@ export const sandboxesManifest: Manifest = {
     },
   },
   machines: [sandboxes],
-  quotas: [sandboxMemoryQuota],
+  quotas: [...sandboxCaps, sandboxMemoryQuota],
 };
 const forgottenAtOnce = 5_000;

@@ -1,7 +1,7 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { ApiError, notFound } from '../../kernel/base/errors.ts';
-import { checkPausedCap } from './sandboxes.create.ts';
+import { checkPausedCap } from './caps/caps.ts';
 import { finishIn, moveIn, moveSandbox } from './sandboxes.moves.ts';
 import { busy, type Nodes, notRunning, toApiFailure } from './nodes/nodes.ts';
 import { findSandbox, isBusy, lockAccount } from './sandboxes.sql.ts';
@@ -18,7 +18,7 @@ export const pause = (nodes: Nodes) =>
       if (row.backend === 'v1') throw new ApiError('not_supported_on_v1', 'v1 keeps no memory; pause needs v2');
       if (row.state !== 'running') throw notRunning();
       if (await isBusy(tx, clock, id)) throw busy();
-      await checkPausedCap(tx, actor);
+      await checkPausedCap(kernel.config, tx, actor);
       const pausing = await moveIn(tx, kernel, id, 'pause', { by });
       if (pausing) return pausing;
       // A command has taken it, or it ended, since it was read.

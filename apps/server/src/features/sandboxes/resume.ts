@@ -2,7 +2,7 @@ import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { checkPaid } from '../metering/index.ts';
-import { checkCaps } from './sandboxes.create.ts';
+import { checkCaps } from './caps/caps.ts';
 import { finishIn, moveIn, moveSandbox } from './sandboxes.moves.ts';
 import { type Nodes, toApiFailure } from './nodes/nodes.ts';
 import { findSandbox, lockAccount } from './sandboxes.sql.ts';

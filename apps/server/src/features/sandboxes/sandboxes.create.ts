@@ -1,38 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { templateNames, templates } from '@svc/contract';
 import type { Backend, Egress, ImageStatus, Template } from '@svc/sandboxd-api';
-import type { Config } from '../../config.ts';
 import type { Who } from '../../kernel/records/audit.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
-import type { Actor } from '../../kernel/base/actor.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { checkQuota, type Quota } from '../../kernel/records/quotas.ts';
 import { checkPaid } from '../metering/index.ts';
+import { checkCaps } from './caps/caps.ts';
 import { createRow, moveSandbox } from './sandboxes.moves.ts';
 import { elsewhere } from './nodes/elsewhere.ts';
 import { type Node, type Nodes, noCapacity, toApiFailure } from './nodes/nodes.ts';
-import { countLive, lockAccount, memoryOfRunning, placeSandbox, type SandboxRow } from './sandboxes.sql.ts';
+import { lockAccount, placeSandbox, type SandboxRow } from './sandboxes.sql.ts';
 
-/** Caps (document 3, Limits). */
-const runningPerKey = 3;
-const v2PerUser = 5;
-/** Of both backends: keys cost nothing, so that a cap of each key bounds nobody. */
-const runningPerUser = 10;
-const liveWithForks = 6;
-const pausedPerUser = 10;
 /** Seconds that a sandbox may live (document 3, Limits). */
 export const ttl = { least: 60, v1: 86_400, v2: 604_800 };
-const retryAfter = { headers: { 'retry-after': '10' } };
-
-/** Memory of an account's running sandboxes. */
-export const sandboxMemoryQuota: Quota = {
-  name: 'sandbox_memory_mb',
-  what: 'MiB of memory in sandboxes that run',
-  remedy: 'pause or destroy one',
-  count: memoryOfRunning,
-};
 
 /** A sandbox that is asked for. */
 export interface WantedSandbox {
@@ -55,50 +37,6 @@ export function checkTtl(seconds: number, most: number = ttl.v2, least: number =
   if (seconds >= least && seconds <= most) return;
   const message = `ttl_seconds must be ${least} to ${most}`;
   throw new ApiError('invalid_ttl', message, { details: { fieldErrors: { ttl_seconds: [message] } } });
-}
-
-/** Throws the 429 of the cap that `more` further running sandboxes would break. Under the account's lock. */
-export async function checkCaps(
-  config: Config,
-  db: Parameters<typeof countLive>[0],
-  actor: Pick<Actor, 'accountId' | 'keyId'>,
-  more: { backend: Backend; memoryMb: number; forks?: number },
-): Promise<void> {
-  await checkNumbers(db, actor, more);
-  await checkQuota(config, db, sandboxMemoryQuota, actor.accountId, more.memoryMb * (more.forks ?? 1));
-}
-
-async function checkNumbers(
-  db: Parameters<typeof countLive>[0],
-  actor: Pick<Actor, 'accountId' | 'keyId'>,
-  more: { backend: Backend; forks?: number },
-): Promise<void> {
-  const { keyRunning, userRunning, userV2 } = await countLive(db, actor.accountId, actor.keyId);
-  if (userRunning + (more.forks ?? 1) > runningPerUser) {
-    const message = `${runningPerUser} sandboxes may run at once, all keys together; pause or destroy one`;
-    throw new ApiError('sandbox_concurrency_limit', message, retryAfter);
-  }
-  if (more.forks !== undefined) {
-    if (keyRunning + more.forks <= liveWithForks) return;
-    const message = `a fork may not take a key above ${liveWithForks} live sandboxes, and ${keyRunning} are; destroy some or fork fewer`;
-    throw new ApiError('sandbox_concurrency_limit', message, retryAfter);
-  }
-  if (keyRunning >= runningPerKey) {
-    const message = `a key may run ${runningPerKey} sandboxes at once; pause or destroy one`;
-    throw new ApiError('sandbox_concurrency_limit', message, retryAfter);
-  }
-  if (more.backend === 'v2' && userV2 >= v2PerUser) {
-    const message = `${v2PerUser} v2 sandboxes may run at once, all keys together; pause or destroy one`;
-    throw new ApiError('sandbox_concurrency_limit', message, retryAfter);
-  }
-}
-
-/** Throws `sandbox_paused_limit` when one more would be too many. Under the account's lock. */
-export async function checkPausedCap(db: Parameters<typeof countLive>[0], actor: Actor): Promise<void> {
-  const { userPaused } = await countLive(db, actor.accountId, actor.keyId);
-  if (userPaused < pausedPerUser) return;
-  const message = `${pausedPerUser} sandboxes are paused; resume or destroy one`;
-  throw new ApiError('sandbox_paused_limit', message, retryAfter);
 }
 
 /** Makes a sandbox: v1 when asked for, else v2, or v1 when v2 is unavailable and nothing asked needs it. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { contract } from '@svc/contract';
+import type { QuotaName } from '../../config.quotas.ts';
 import { setQuota } from '../../kernel/records/quotas.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest } from '../../testing.ts';
@@ -364,6 +365,57 @@ describe('limits of sandboxes', () => {
     await pretend(other, 10, { state: 'paused', key: randomUUID() });
     const [id] = await pretend(other, 1, { state: 'running' });
     assert.deepEqual(codeOf(await other.call('POST', `/v1/sandboxes/${id}/pause`)), [429, 'sandbox_paused_limit']);
+  });
+
+  test('the caps are quotas: an account may have others, and sees each with what it uses', async () => {
+    const other = await t.fresh();
+    const { kernel, url } = other.gateway;
+    await pretend(other, 1, { state: 'running', backend: 'v1', key: randomUUID() });
+    const [box] = await pretend(other, 1, { state: 'running' });
+    await pretend(other, 1, { state: 'paused' });
+    const { quotas } = (await http(url, '/v1/usage', { key: other.account.key })).body;
+    const used = (name: string) => quotas.find((quota: Json) => quota.name === name);
+    for (const [name, count, limit] of [
+      ['sandboxes', 2, 10],
+      ['sandboxes_v2', 1, 5],
+      ['sandboxes_of_key', 1, 3],
+      ['sandboxes_of_forks', 1, 6],
+      ['sandboxes_paused', 1, 10],
+      ['sandbox_seconds', 0, 7_200],
+    ] as const)
+      assert.deepEqual(used(name), { name, used: count, limit });
+    const set = (name: QuotaName, most: number | null) => setQuota(kernel.sql, other.account.id, name, most);
+    const refusal = async (method: string, path: string, body?: Json) => {
+      const { status, body: answer } = await other.call(method, path, body);
+      return [status, answer.error?.code, answer.error?.message];
+    };
+    for (const [name, message, backend] of [
+      ['sandboxes', '2 sandboxes may run at once, all keys together; pause or destroy one', 'v1'],
+      ['sandboxes_v2', '1 v2 sandboxes may run at once, all keys together; pause or destroy one', 'v2'],
+      ['sandboxes_of_key', 'a key may run 1 sandboxes at once; pause or destroy one', 'v1'],
+    ] as const) {
+      await set(name, name === 'sandboxes' ? 2 : 1);
+      const refused = await refusal('POST', '/v1/sandboxes', { backend });
+      assert.deepEqual(refused, [429, 'sandbox_concurrency_limit', message]);
+      await set(name, null);
+    }
+    await set('sandboxes_of_forks', 1);
+    assert.match(
+      (await refusal('POST', `/v1/sandboxes/${box}/fork`, { count: 1 }))[2],
+      /above 1 live sandboxes, and 1 are/,
+    );
+    await set('sandboxes_paused', 1);
+    assert.deepEqual(await refusal('POST', `/v1/sandboxes/${box}/pause`), [
+      429,
+      'sandbox_paused_limit',
+      '1 sandboxes are paused; resume or destroy one',
+    ]);
+    await set('sandbox_seconds', 0);
+    assert.deepEqual(await refusal('POST', `/v1/sandboxes/${box}/exec`, { shell: 'id' }), [
+      429,
+      'sandbox_daily_limit',
+      'commands took 0 s today; the count starts anew at midnight UTC',
+    ]);
   });
 
   test('7,200 s of commands a day are the limit of exec, run_code and one-shots', async () => {

@@ -50,6 +50,20 @@ export async function countLive(db: Db, accountId: string, keyId: string) {
   return { keyRunning, userRunning, userV2: row?.user_v2 ?? 0, userPaused: row?.user_paused ?? 0 };
 }
 
+/** The same of an account whatever its keys; `ofKey`: of the key that runs most. */
+export async function countAll(db: Db, accountId: string) {
+  const [row] = await db<{ running: number; v2: number; of_key: number; paused: number }[]>`
+    select coalesce(sum(running), 0)::int as running, coalesce(sum(v2), 0)::int as v2,
+      coalesce(max(running), 0)::int as of_key, coalesce(sum(paused), 0)::int as paused
+    from (select count(*) filter (where state in ${sandboxStates.sql('counted')(db)}) as running,
+        count(*) filter (where backend = 'v2' and state in ${sandboxStates.sql('counted')(db)}) as v2,
+        count(*) filter (where backend = 'v2' and state not in ${sandboxStates.sql('counted')(db)}) as paused
+      from sandboxes.sandboxes where account_id = ${accountId} and state in ${sandboxStates.sql('live')(db)}
+      group by key_id) as keys`;
+  const { running = 0, v2 = 0, of_key: ofKey = 0, paused = 0 } = row ?? {};
+  return { running, v2, ofKey, paused };
+}
+
 /** MiB of memory that an account's running sandboxes have, those that are about to run among them. */
 export async function memoryOfRunning(db: Db, accountId: string): Promise<number> {
   const [row] = await db<{ mb: number }[]>`

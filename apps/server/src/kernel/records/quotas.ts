@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts';
 import type { QuotaName } from '../../config.quotas.ts';
-import type { Db } from '../db/db.ts';
+import type { Db, Fragment } from '../db/db.ts';
 import { ApiError } from '../base/errors.ts';
 
 /** A kind of thing of which an account has a bounded number. Its feature counts, and checks before it adds one. */
@@ -60,6 +60,24 @@ export async function useOf(config: Config, db: Db, quota: Quota, accountId: str
   const used = await quota.count(db, accountId);
   return { name: quota.name, used, limit: own?.most ?? config.quotas[quota.name] };
 }
+
+/** Limits of an account, its own or those of the installation. */
+export async function limitsOf<N extends QuotaName>(
+  config: Config,
+  db: Db,
+  accountId: string,
+  names: readonly N[],
+): Promise<Readonly<Record<N, number>>> {
+  const own = await db<{ name: QuotaName; most: number }[]>`
+    select name, most from kernel.quotas where account_id = ${accountId} and name = any(${[...names]})`;
+  const found = new Map(own.map(({ name, most }) => [name, most]));
+  return Object.fromEntries(names.map((name) => [name, found.get(name) ?? config.quotas[name]])) as Record<N, number>;
+}
+
+/** The same for one, as an expression. */
+export const limitExpression = (config: Config, db: Db, accountId: string, name: QuotaName): Fragment => db`
+    coalesce((select most from kernel.quotas where account_id = ${accountId} and name = ${name}),
+      ${config.quotas[name]}::bigint)`;
 
 /** Gives an account a limit of its own, or with null that of the installation again. */
 export async function setQuota(db: Db, accountId: string, name: QuotaName, most: number | null): Promise<void> {
