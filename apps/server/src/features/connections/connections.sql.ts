@@ -1,4 +1,5 @@
 import type { clientTrusts } from '@svc/contract';
+import { mostCounted } from '../../kernel/db/counted.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
 import type { Quota } from '../../kernel/records/quotas.ts';
@@ -138,4 +139,12 @@ export async function touchConnection(db: Db, id: string): Promise<void> {
 /** Forgets connections that ended 30 days ago. */
 export async function forgetConnections(db: Db): Promise<void> {
   await db`delete from connections.connections where ended_at < now() - interval '30 days'`;
+}
+
+/** Apps that people of all accounts have let in, for a metric. */
+export async function countConnections(db: Db): Promise<number> {
+  const [row] = await db<{ count: number }[]>`
+    select count(*)::int as count from (select from connections.connections
+      where ended_at is null and created_at is not null limit ${mostCounted}) as counted`;
+  return row?.count ?? 0;
 }

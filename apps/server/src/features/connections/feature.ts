@@ -1,7 +1,9 @@
+import { gaugeOfRows } from '../../kernel/db/counted.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { forgetShutOut } from '../../kernel/records/let-in.ts';
-import { forgetConnections } from './connections.sql.ts';
+import { countConnections, forgetConnections } from './connections.sql.ts';
 import type { Connections } from './connections.store.ts';
 import { disconnect } from './disconnect.ts';
 import { get } from './get.ts';
@@ -20,5 +22,11 @@ const forget =
 export const connectionsFeature = (connections: Connections): Feature => ({
   ...connectionsManifest,
   operations: { list, get, disconnect: disconnect(connections) },
+  start(kernel, { works }) {
+    const help = 'Apps that people have let in';
+    const read = async (db: Db) => ({ open: await countConnections(db) });
+    if (works) gaugeOfRows(kernel, { name: 'svc_connections', help, label: 'state' }, read);
+    return Promise.resolve({});
+  },
   jobs: [{ name: 'connections.forget', cron: '41 3 * * *', run: forget(connections) }],
 });

@@ -1,3 +1,4 @@
+import { gaugeOfRows } from '../../kernel/db/counted.ts';
 import { contract } from '@svc/contract';
 import { heartbeatsManifest } from './index.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -28,6 +29,7 @@ import { signal } from './signal.ts';
 import { signalSlug } from './signalSlug.ts';
 import { stream } from './stream.ts';
 import { update } from './update.ts';
+import { countDown } from './heartbeats.summary.sql.ts';
 import { heartbeatsOverview } from './heartbeats.summary.ts';
 import { heartbeatsTakeBack } from './heartbeats.taken-back.ts';
 
@@ -66,7 +68,19 @@ export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): F
     jobs: [sweep],
     topic: contract.heartbeats.list,
     start(_kernel, { works }) {
-      if (works) ticker.start();
+      if (works) {
+        ticker.start();
+        const help = 'Monitors that are down, of all accounts';
+        gaugeOfRows(kernel, { name: 'svc_monitors', help, label: 'status' }, async (db) => ({
+          down: (await countDown(db)).down,
+        }));
+        kernel.metrics.gauge('svc_monitor_lag_seconds', 'How long the oldest deadline of a monitor has passed', () =>
+          countDown(kernel.background).then(
+            ({ late_s: seconds }) => seconds,
+            () => Number.NaN,
+          ),
+        );
+      }
       return Promise.resolve({ stop: () => ticker.stop() });
     },
   };

@@ -1,3 +1,5 @@
+import { mostCounted } from '../../kernel/db/counted.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import { namedStatement } from '../../kernel/db/named.ts';
 import { statement } from '../../kernel/db/statement.ts';
 
@@ -36,3 +38,13 @@ export const listTroubled = statement<TroubledRow>(`
 
 /** Monitors by a part of their name. */
 export const findMonitors = namedStatement('heartbeats.monitors', 'name');
+
+/** Monitors of all accounts that are down, for a metric; `late_s`: for how long the oldest deadline has passed. */
+export async function countDown(db: Db): Promise<{ down: number; late_s: number }> {
+  const [row] = await db<{ down: number; late_s: number | null }[]>`
+    select (select count(*)::int from (select from heartbeats.monitors
+        where status = 'down' and status is not null limit ${mostCounted}) as counted) as down,
+      (select extract(epoch from now() - deadline)::float8 from heartbeats.monitors
+        where deadline is not null order by deadline limit 1) as late_s`;
+  return { down: row?.down ?? 0, late_s: Math.max(0, row?.late_s ?? 0) };
+}

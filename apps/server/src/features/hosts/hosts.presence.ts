@@ -57,6 +57,7 @@ export class Presence {
       const older = this.#hosts.get(id);
       if (older && older.epoch < epoch) older.stream.end();
     });
+    this.#kernel.metrics.gauge('svc_hosts', 'Hosts whose stream is open here', () => this.#hosts.size);
     const work = () => this.#renew();
     this.#renewing = startLoop(this.#kernel, { name: 'hosts.presence', everyMs: renewEveryMs, work });
   }

@@ -1,3 +1,5 @@
+import { countDue, oldestDue } from './notifications.held.sql.ts';
+import { gaugeOfRows } from '../../kernel/db/counted.ts';
 import { contract } from '@svc/contract';
 import { notificationsManifest } from './index.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -66,7 +68,14 @@ export function notificationsFeature(kernel: Kernel): Feature {
     takesBack: notificationsTakeBack(kernel),
     topic: contract.notifications.list,
     async start(_kernel, { works, serves, isCopy }) {
-      if (works) outbox.start();
+      if (works) {
+        outbox.start();
+        const help = 'Deliveries of notifications that are due and not out';
+        gaugeOfRows(kernel, { name: 'svc_deliveries_due', help, label: 'channel' }, countDue);
+        kernel.metrics.gauge('svc_delivery_lag_seconds', 'For how long the oldest delivery has been due', () =>
+          oldestDue(kernel.background).catch(() => Number.NaN),
+        );
+      }
       // Else nobody would be told that there is no worker.
       else if (serves && isCopy !== true) outbox.start(() => kernel.gateways.isIdle() === true);
       kernel.gateways.onLost(() => outbox.wake());

@@ -1,3 +1,4 @@
+import { mostCounted } from '../../kernel/db/counted.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Channel } from './notifications.sql.ts';
 
@@ -24,4 +25,19 @@ export async function releaseHeld(db: Db): Promise<number> {
 /** Drops held deliveries; answers how many. */
 export async function dropHeld(db: Db): Promise<number> {
   return (await db`delete from notifications.deliveries where due_at = ${undecided}`).count;
+}
+
+/** Deliveries of all accounts that are due and not out, by channel, for a metric. */
+export async function countDue(db: Db): Promise<Record<string, number>> {
+  const rows = await db<{ channel: string; count: number }[]>`
+    select channel, count(*)::int as count from (select channel from notifications.deliveries
+      where due_at <= now() order by due_at limit ${mostCounted}) as counted group by channel`;
+  return { push: 0, mail: 0, webhook: 0, ...Object.fromEntries(rows.map(({ channel, count }) => [channel, count])) };
+}
+
+/** For how long the oldest delivery has been due, in seconds. */
+export async function oldestDue(db: Db): Promise<number> {
+  const [row] = await db<{ seconds: number }[]>`
+    select extract(epoch from now() - due_at)::float8 as seconds from notifications.deliveries order by due_at limit 1`;
+  return Math.max(0, row?.seconds ?? 0);
 }

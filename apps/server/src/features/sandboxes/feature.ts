@@ -1,3 +1,4 @@
+import { gaugeOfRows } from '../../kernel/db/counted.ts';
 import { contract } from '@svc/contract';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Feature, JobDefinition } from '../../kernel/feature.ts';
@@ -23,6 +24,7 @@ import { runCode } from './runCode.ts';
 import { Keeper } from './sandboxes.keeper.ts';
 import { deleteExpiredPreviews } from './previews/previews.sql.ts';
 import { PreviewListener } from './previews/listener.ts';
+import { countByState } from './sandboxes.list.sql.ts';
 import { deleteOldSandboxes, forgetOldAudit } from './sandboxes.sql.ts';
 import { snapshot } from './snapshot.ts';
 import { stream } from './stream.ts';
@@ -96,6 +98,20 @@ export function sandboxesFeature(kernel: Kernel, { nodes }: Sandboxes, forwarder
     },
     jobs: sweeps,
     async start(_kernel, { serves, works }) {
+      if (works) {
+        const help = 'Sandboxes that are not over, by state';
+        gaugeOfRows(kernel, { name: 'svc_sandboxes', help, label: 'state' }, countByState);
+      }
+      kernel.metrics.gauges(
+        'svc_sandbox_slots',
+        'Places for sandboxes of the nodes that this process uses',
+        'state',
+        () => {
+          const slots = nodes.all().map(({ status }) => status.slots);
+          const used = slots.reduce((sum, each) => sum + each.used, 0);
+          return { used, free: slots.reduce((sum, each) => sum + each.total, 0) - used };
+        },
+      );
       await Promise.all([keeper.start(works), serves && listener.listen()]);
       return {
         // In a process that only works there are none.

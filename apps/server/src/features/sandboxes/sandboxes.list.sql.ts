@@ -1,3 +1,4 @@
+import { mostCounted } from '../../kernel/db/counted.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { columns, type SandboxRow } from './sandboxes.sql.ts';
 import { sandboxStates, type State } from './sandboxes.states.ts';
@@ -19,4 +20,12 @@ export async function listSandboxes(
     where account_id = ${accountId} and state = any(${[...states]})
       ${after === undefined ? db`` : db`and (${live}, ordinal) < (${group}::text::int, ${ordinal}::text::bigint)`}
     order by ${live} desc, ordinal desc limit ${limit}`;
+}
+
+/** Sandboxes of all accounts that are not over, for a metric. */
+export async function countByState(db: Db): Promise<Record<string, number>> {
+  const rows = await db<{ state: string; count: number }[]>`
+    select state, count(*)::int as count from (select state from sandboxes.sandboxes
+      where state in ${sandboxStates.sql('live')(db)} and account_id is not null limit ${mostCounted}) as counted group by state`;
+  return { running: 0, paused: 0, ...Object.fromEntries(rows.map(({ state, count }) => [state, count])) };
 }

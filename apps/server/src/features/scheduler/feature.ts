@@ -1,3 +1,5 @@
+import { gaugeOfRows } from '../../kernel/db/counted.ts';
+import { countRuns } from './summary/metrics.sql.ts';
 import { contract } from '@svc/contract';
 import type { Feature, JobDefinition } from '../../kernel/feature.ts';
 import { plus, readNow } from '../../kernel/db/instant.ts';
@@ -81,7 +83,11 @@ export function schedulerFeature(scheduler: Scheduler, backends: CloudBackends):
     topic: contract.scheduler.runs,
     async start(_kernel, { works }) {
       await parts.changes.start();
-      if (works) ticker.start();
+      if (works) {
+        ticker.start();
+        const help = 'Runs that wait for a place, a machine or an approval, and those that run';
+        gaugeOfRows(parts.kernel, { name: 'svc_runs', help, label: 'state' }, countRuns);
+      }
       return {
         async drain() {
           claims.drain();
