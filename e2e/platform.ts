@@ -47,7 +47,7 @@ export function start(
   args: readonly string[],
   environment: Record<string, string> = noSandboxes,
   program = svc,
-  as: { uid?: number; gid?: number } = {},
+  as: { uid?: number; gid?: number; cwd?: string } = {},
 ): Running {
   const { PATH = '', HOME = '' } = process.env;
   // Statements take long on a busy machine, and that is not what the tests are about.
@@ -156,7 +156,7 @@ export async function startPlatform(
   dataDir: string,
   port: number,
   environment: Record<string, string> = noSandboxes,
-  as: { uid?: number; gid?: number } = {},
+  as: { uid?: number; gid?: number; cwd?: string } = {},
 ): Promise<Platform> {
   layCluster(dataDir, environment, as);
   const running = start(['up', '--port', String(port), '--data-dir', dataDir], environment, svc, as);

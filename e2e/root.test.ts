@@ -76,7 +76,11 @@ describe('a platform that is started as root', { skip: notRoot }, () => {
   test('has a gateway and a worker that are not root', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');
-    const platform = await startPlatform(dataDir, await freePort());
+    // As from /root: what the platform starts and builds begins somewhere else.
+    const cwd = join(folder.path, 'closed');
+    mkdirSync(cwd, { mode: 0o700 });
+    const platform = await startPlatform(dataDir, await freePort(), noSandboxes, { cwd });
+    assert.equal((await fetch(`${platform.url}/install/sdk.tgz`)).status, 200);
     assertUnprivileged(platform.process.pid as number);
     const port = await freePort();
     const words = ['up', '--only', 'worker', '--data-dir', dataDir, '--metrics-port', String(port)];

@@ -30,7 +30,7 @@ export function superviseSandboxd(
   const start = (): void => {
     const begun = clock.monotonic();
     // It ends with the pipe: a gateway that is killed leaves none behind that the next one would meet.
-    child = spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'inherit'], ...(env && { env }) });
+    child = spawn(process.execPath, args, { cwd: '/', stdio: ['pipe', 'ignore', 'inherit'], ...(env && { env }) });
     let over = false;
     const again = (code: unknown, signal?: unknown): void => {
       if (stopped || over) return;

@@ -26,6 +26,7 @@ import { instanceHeader } from './kernel/base/version.ts';
 import { findDataDir, makeDataDir } from './postgres/datadir.ts';
 import { claimStore } from './kernel/outside/blobs.marker.ts';
 import { createLog, type Log } from './kernel/base/log.ts';
+import { leaveClosedFolder } from './kernel/base/working-folder.ts';
 import { addressesOf, greeting, keepForOwner, partGreeting } from './greeting.ts';
 import { openKernel, storePlace } from './resources.ts';
 import { manifests } from './features.ts';
@@ -61,6 +62,7 @@ export async function up(
   part: Part,
   options: { systemPackages: boolean; also: boolean; warnings: readonly string[] },
 ): Promise<void> {
+  leaveClosedFolder();
   checkDataDir(config, part, options.also);
   const log = createLog(config.logLevel);
   for (const warning of options.warnings) log.warn(warning);

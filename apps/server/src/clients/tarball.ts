@@ -68,6 +68,7 @@ async function types(): Promise<ArchivedFile[]> {
     const options = ['--outDir', folder, '--noCheck', '--singleThreaded'];
     await promisify(execFile)(process.execPath, [compiler, '-p', join(source, 'tsconfig.build.json'), ...options], {
       env: systemEnvironment(),
+      cwd: source,
     });
     const contract = join(folder, 'contract/src/index.js');
     return globSync('{sdk,contract}/src/*.d.ts', { cwd: folder })

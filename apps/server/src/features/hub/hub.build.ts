@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
-import { access, constants, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { access, constants, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildFile, type HubBuild, hashOfSources, hubFolder } from '@svc/hub/sources';
+import { z } from 'zod';
+import { printable } from '../../kernel/base/text.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 
 /** A hub that can be served: its files lie in `folder`. */
@@ -68,10 +70,12 @@ export class HubFiles {
     try {
       const [hash, folder] = [await hashOfSources(), await this.#folder()];
       const found = (await readBuild(join(folder, hash))) ?? (await build(folder, hash));
+      await keepFailure(this.#kernel, undefined);
       return { built: found };
     } catch (error) {
       const failure = firstLine(error);
       this.#kernel.log.warn({ err: error }, 'the hub was not built');
+      await keepFailure(this.#kernel, failure);
       return { failure };
     }
   }
@@ -81,10 +85,49 @@ export class HubFiles {
   }
 }
 
-/** Whether the hub of these sources is built, or can be: it is tried in a place that is thrown away. */
+const failureFile = 'hub.failure.json';
+const failureRecord = z.object({ hash: z.string(), at: z.string(), failure: z.string() });
+const longestRecord = 16 * 1024;
+
+/** Keeps why the platform's last build failed, for whoever asks from another process; nothing once it is built. */
+export async function keepFailure(
+  { dataDir, clock }: Pick<Kernel, 'dataDir' | 'clock'>,
+  failure: string | undefined,
+): Promise<void> {
+  const path = join(dataDir, failureFile);
+  await rm(path, { force: true }).catch(() => {});
+  if (failure === undefined) return;
+  const record = { hash: await hashOfSources().catch(() => ''), at: new Date(clock.now()).toISOString(), failure };
+  // A full disk is one more reason, and is told by others.
+  await writeFile(path, JSON.stringify({ ...record, failure: failure.slice(0, 1_000) }), { flag: 'wx' }).catch(
+    () => {},
+  );
+}
+
+/** That reason, of these sources. The platform's user writes the file, and root may read it: a link or a pipe counts for nothing. */
+async function lastFailure(dataDir: string, hash: string): Promise<string | undefined> {
+  const path = join(dataDir, failureFile);
+  const found = await lstat(path).catch(() => undefined);
+  if (!found?.isFile() || found.size > longestRecord) return undefined;
+  try {
+    const record = failureRecord.safeParse(JSON.parse(await readFile(path, 'utf8')));
+    return record.data?.hash === hash
+      ? `${printable(record.data.failure)} (at ${printable(record.data.at)})`
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether the hub of these sources is built, or can be: why the platform failed at it, who may be another user in another place,
+ * and else it is tried in a place that is thrown away.
+ */
 export async function checkBuild(dataDir: string): Promise<{ isBuilt: boolean; failure?: string }> {
   try {
     const hash = await hashOfSources();
+    const failure = await lastFailure(dataDir, hash);
+    if (failure !== undefined) return { isBuilt: false, failure };
     if (await readBuild(join(await folderOf(dataDir), hash))) return { isBuilt: true };
     const place = await mkdtemp(join(tmpdir(), 'svc-hub-'));
     try {
@@ -118,7 +161,7 @@ async function folderOf(dataDir: string): Promise<string> {
 async function build(folder: string, hash: string): Promise<BuiltHub> {
   await mkdir(folder, { recursive: true });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  execFile(process.execPath, [program, folder], { timeout: buildMs }, (error, _stdout, stderr) =>
+  execFile(process.execPath, [program, folder], { timeout: buildMs, cwd: hubFolder }, (error, _stdout, stderr) =>
     error ? reject(new Error(stderr.trim() || error.message)) : resolve(),
   );
   await promise;

@@ -1,9 +1,12 @@
 import type { BuildOptions, OutputFile } from 'esbuild';
+import { leaveClosedFolder } from '../base/working-folder.ts';
 
 const builds = { running: 0 };
 
 /** Bundles for other machines; esbuild's own process serves builds that run side by side and ends with the last. */
 export async function bundle(options: BuildOptions): Promise<OutputFile[]> {
+  // It starts its process in the folder that this one was in when it was loaded.
+  leaveClosedFolder();
   const { build, stop } = await import('esbuild');
   builds.running += 1;
   try {

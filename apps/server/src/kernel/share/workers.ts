@@ -144,6 +144,7 @@ export class Workers<Work extends { readonly kind: string }, Results extends Rec
     const worker = fork(program, {
       // The worker gets nothing of the gateway: no environment with its secrets. Its output is dropped.
       env: {},
+      cwd: '/',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       serialization: 'advanced',
       execArgv: [`--max-old-space-size=${mostHeapMiB}`, '--stack-size=3000', '--disable-warning=ExperimentalWarning'],
