@@ -1,20 +1,15 @@
-import { availableParallelism, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import pino from 'pino';
 import pretty from 'pino-pretty';
 import { clearNode } from './clear.ts';
 import { imagesCommand } from './commands.ts';
+import { slotsFor, sparesFor, usableMemory, warmFor } from './memory.ts';
 import { lockNode, lockNodeWhenFree } from './node-lock.ts';
 import { defaultPypiHosts, npmHosts, registriesOf } from './registries.ts';
 import { serve } from './serve.ts';
 import { openParts } from './wiring.ts';
 
-/** Memory that is left for the rest of the machine. */
-const reservedBytes = 1_073_741_824;
-/** Memory that a running sandbox takes besides that of its user code. */
-const aroundBytes = 536_870_912;
-const mostSlots = 64;
 /** Processes and threads of the host for one sandbox: gVisor has some of its own for each that runs inside. */
 const mostHostProcesses = 4096;
 /** A gateway that stops with this process ends its commands sooner. */
@@ -26,7 +21,7 @@ interface Options {
   group?: string;
   images?: string;
   slots?: string;
-  warm: string;
+  warm?: string;
   memory: string;
   cpus: string;
   workspace: string;
@@ -38,14 +33,6 @@ interface Options {
   systemPackages: boolean;
   tied?: true;
   build: boolean;
-}
-
-const cores = availableParallelism();
-
-/** As many sandboxes as the memory of the machine is enough for. */
-function slotsFor(memoryBytes: number): number {
-  const each = memoryBytes + aroundBytes;
-  return Math.max(2, Math.min(mostSlots, Math.floor((totalmem() - reservedBytes) / each)));
 }
 
 /** Reads the command line: `sandboxd run`, `clear`, `images`. */
@@ -61,7 +48,7 @@ function commandLine(): Command {
     .option('--group <number>', 'who may use the socket, where its folder is of the group root')
     .option('--images <directory>', 'root file systems (default: <dir>/images)')
     .option('--slots <count>', 'sandboxes that may run at once (default: as many as have memory here)')
-    .option('--warm <count>', 'restored sandboxes that wait', String(Math.min(4, Math.max(1, cores))))
+    .option('--warm <count>', 'restored sandboxes that wait (default: 2, below 2 GiB of memory none)')
     .option('--memory <MiB>', 'memory of user code in one sandbox', '1024')
     .option('--cpus <count>', 'cores of one sandbox, 0.5 for half of one', '1')
     .option('--workspace <MiB>', 'size of one workspace', '2048')
@@ -122,6 +109,7 @@ async function run(options: Options): Promise<void> {
   if (!lock) process.exit(0);
   const { systemPackages } = options;
   const memoryBytes = mebibytes(options.memory);
+  const usableBytes = usableMemory();
   const images = resolve(options.images ?? join(dir, 'images'));
   const [parts, npm] = await Promise.all([
     openParts({ dir, images, systemPackages, workspaceBytes: mebibytes(options.workspace), log }),
@@ -132,9 +120,9 @@ async function run(options: Options): Promise<void> {
     dir,
     socket: resolve(options.socket ?? join(dir, 'sandboxd.sock')),
     group: options.group === undefined ? undefined : Number(options.group),
-    slots: options.slots === undefined ? slotsFor(memoryBytes) : Number(options.slots),
-    warm: Number(options.warm),
-    spares: 2,
+    slots: options.slots === undefined ? slotsFor(memoryBytes, usableBytes) : Number(options.slots),
+    warm: options.warm === undefined ? warmFor(usableBytes) : Number(options.warm),
+    spares: sparesFor(usableBytes),
     limits: { memoryBytes, pids: mostHostProcesses, cpus: Number(options.cpus) },
     rules: {
       allowHosts: listOf(options.allowHosts),

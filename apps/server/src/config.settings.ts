@@ -144,7 +144,8 @@ export const settings = {
   SVC_SANDBOX_SLOTS: integer(1, 10_000)
     .optional()
     .describe(
-      'sandboxes that may run on this machine at once; default: one for each 512 MiB more than `SVC_SANDBOX_MEMORY_MB`',
+      'sandboxes that may run on this machine at once; default: of its memory (or what its control group allows) 1 GiB stays ' +
+        'free, and each takes 512 MiB more than `SVC_SANDBOX_MEMORY_MB`: two at least, and one below 2 GiB',
     ),
   SVC_SANDBOX_MEMORY_MB: integer(256, 1_048_576)
     .default(1024)
@@ -152,8 +153,11 @@ export const settings = {
   SVC_SANDBOX_CPUS: integer(1, 256).default(1).describe('cores of one sandbox'),
   SVC_SANDBOX_WORKSPACE_MB: integer(64, 1_048_576).default(2048).describe('size of one workspace, MiB'),
   SVC_SANDBOX_WARM: integer(0, 100)
-    .default(2)
-    .describe('restored v2 sandboxes of `svc-base` that wait for their first user; 60 MiB each'),
+    .optional()
+    .describe(
+      'restored v2 sandboxes of `svc-base` that wait for their first user; default: 2, and none below 2 GiB of memory; ' +
+        '110 MiB each',
+    ),
   SVC_SANDBOX_IMAGES: z
     .string()
     .min(1)
