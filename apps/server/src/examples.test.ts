@@ -20,6 +20,7 @@ const looks = [
 /** Reads of a whole index that are meant, or do no harm, each with the reason. */
 const borne: Readonly<Record<string, [statement: RegExp, why: string]>> = {
   sandboxes_live: [/may_run|moved_at/, 'what lives at one time has places on nodes'],
+  spans_open: [/exec_v1/, 'what lives at one time has places on nodes'],
   execs_live: [/key_lives/, 'each device has a bound of commands that are under way'],
   runs_cloud_vm: [/cloud_vm_view/, 'each account has a bound of runs that wait'],
   environments_by_account: [/project_id/, 'its rows stay for long, and statistics follow their number'],

@@ -43,7 +43,7 @@ export const findMonitors = namedStatement('heartbeats.monitors', 'name');
 export async function countDown(db: Db): Promise<{ down: number; late_s: number }> {
   const [row] = await db<{ down: number; late_s: number | null }[]>`
     select (select count(*)::int from (select from heartbeats.monitors
-        where status = 'down' and status is not null limit ${mostCounted}) as counted) as down,
+        where status = 'down' and armed_at is not null limit ${mostCounted}) as counted) as down,
       (select extract(epoch from now() - deadline)::float8 from heartbeats.monitors
         where deadline is not null order by deadline limit 1) as late_s`;
   return { down: row?.down ?? 0, late_s: Math.max(0, row?.late_s ?? 0) };
