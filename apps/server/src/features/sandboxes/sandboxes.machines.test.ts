@@ -79,6 +79,10 @@ describe('one database, and nodes on two machines', () => {
     await nodes.open();
     assert.deepEqual(await nodes.refresh(), []);
     assert.throws(() => nodes.of(other), /on another machine/);
+    let tries = 0;
+    const dial = nodes.whenThere(other, () => Promise.resolve((tries += 1)));
+    await assert.rejects(dial, /on another machine/);
+    assert.equal(tries, 0, 'a visitor of a preview is not kept waiting');
     nodes.close();
     const call = await t.call('POST', `/v1/sandboxes/${box}/exec`, { shell: 'true' });
     assert.equal(call.status, 503);

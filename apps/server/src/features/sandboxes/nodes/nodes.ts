@@ -194,7 +194,8 @@ export class Nodes {
         return await work(await this.reach(nodeId));
       } catch (error) {
         const isAway = error instanceof NodeFailure ? error.code === 'unreachable' : error instanceof ApiError;
-        if (!isAway || nodeId === null || clock.monotonic() >= until) throw error;
+        const isElsewhere = nodeId !== null && this.#elsewhere.has(nodeId);
+        if (!isAway || nodeId === null || isElsewhere || clock.monotonic() >= until) throw error;
       }
       await new Promise<void>((resolve) => clock.after(askAgainMs, resolve));
       this.#asking ??= this.refresh()
