@@ -3,7 +3,7 @@
 import { createAccount, masterKey, startGateway } from '../apps/server/src/testing.ts';
 import { crowd, prepareAll } from '../apps/server/src/testing.crowd.ts';
 import { routeOf, Scene, sendRequest } from '../apps/server/src/testing.examples.ts';
-import { openExampleWorld } from '../apps/server/src/testing.world.ts';
+import { type ExampleWorld, openExampleWorld } from '../apps/server/src/testing.world.ts';
 import { findRunning } from '../apps/server/src/postgres/embedded.ts';
 import { migrate } from '../apps/server/src/kernel/db/migrate.ts';
 import { prepareApplicationRole } from '../apps/server/src/kernel/db/role.ts';
@@ -18,37 +18,13 @@ const restMs = 10;
 
 await bench('crowd', flags, async ({ copies, times, shown }, say) => {
   await using opening = new AsyncDisposableStack();
-  const dataDir = opening.use(temporaryDataDir());
   const metricsPort = await freePort();
   const world = opening.use(await openExampleWorld());
   // What bounds an account is not what is measured.
   const free = { SVC_RATE_REQUESTS: '100000000', SVC_LOG_LEVEL: 'warn' };
   const settings = { ...world.settings, ...free, SVC_MASTER_KEY: masterKey, SVC_METRICS_PORT: String(metricsPort) };
-  // Of it the server of the database alone is used: what is prepared lives on a clock of its own.
-  opening.use(await startPlatform(dataDir.path, free));
-  const embedded = findRunning(dataDir.path);
-  if (!embedded) throw new Error('the database does not run');
-  const target = { embedded, database: 'crowd' };
-  const admin = openDatabase({ embedded, database: 'svc' }, 1);
-  await admin.unsafe('create database crowd template template0');
-  await admin.end();
-  const owner = openDatabase(target, 1);
-  await migrate(owner);
-  await prepareApplicationRole(owner);
-  const gateway = await startGateway({ target }, { clock: world.clock, settings: world.settings });
-  const scene = opening.use(new Scene(gateway, await createAccount(gateway), world.makers));
-  const other = await createAccount(gateway);
-  say('everything once');
-  const requests = await prepareAll(scene);
-  await scene.login();
-  await gateway.close();
-  say(`${copies} copies of it`);
-  await crowd(owner, scene.account.id, copies);
-  await owner`update hosts.presence set expires_at = now() + interval '1 hour'`;
-  await owner.end();
+  const { scene, other, requests, address } = await prepare(opening, { world, free, copies }, say);
   const ownDir = opening.use(temporaryDataDir());
-  const { socketDir, user } = embedded;
-  const address = `postgres://${user}@${encodeURIComponent(socketDir)}/crowd`;
   const platform = opening.use(await startPlatform(ownDir.path, { ...settings, SVC_DATABASE_URL: address }));
   const url = `http://127.0.0.1:${platform.port}`;
 
@@ -96,3 +72,36 @@ await bench('crowd', flags, async ({ copies, times, shown }, say) => {
     ],
   };
 });
+
+/** Everything in one account, made on the clock of the examples in a database of its own; answers its address. */
+async function prepare(
+  opening: AsyncDisposableStack,
+  { world, free, copies }: { world: ExampleWorld; free: Record<string, string>; copies: number },
+  say: (line: string) => void,
+) {
+  const dataDir = opening.use(temporaryDataDir());
+  // Of this platform the server of the database alone is used.
+  opening.use(await startPlatform(dataDir.path, free));
+  const embedded = findRunning(dataDir.path);
+  if (!embedded) throw new Error('the database does not run');
+  const target = { embedded, database: 'crowd' };
+  const admin = openDatabase({ embedded, database: 'svc' }, 1);
+  await admin.unsafe('create database crowd template template0');
+  await admin.end();
+  const owner = openDatabase(target, 1);
+  await migrate(owner);
+  await prepareApplicationRole(owner);
+  const gateway = await startGateway({ target }, { clock: world.clock, settings: world.settings });
+  const scene = opening.use(new Scene(gateway, await createAccount(gateway), world.makers));
+  const other = await createAccount(gateway);
+  say('everything once');
+  const requests = await prepareAll(scene);
+  await scene.login();
+  await gateway.close();
+  say(`${copies} copies of it`);
+  await crowd(owner, scene.account.id, copies);
+  await owner`update hosts.presence set expires_at = now() + interval '1 hour'`;
+  await owner.end();
+  const { socketDir, user } = embedded;
+  return { scene, other, requests, address: `postgres://${user}@${encodeURIComponent(socketDir)}/crowd` };
+}

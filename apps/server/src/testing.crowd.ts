@@ -74,7 +74,7 @@ const ofWords = new Set(['track', 'kind', 'type', 'model']);
 function valueOf(column: string, type: string, isUnique: boolean): string {
   const own = `r.${quoted(column)}`;
   if (ofWords.has(column)) return own;
-  if (/^timestamp/.test(type) && /^(?:created|updated|at$|started|received|last)/.test(column))
+  if (type.startsWith('timestamp') && /^(?:created|updated|at$|started|received|last)/.test(column))
     return `${own} - make_interval(secs => crowd_n)`;
   if (!isUnique) return own;
   if (type === 'uuid') return `case when ${own} is not null then gen_random_uuid() end`;
