@@ -6,6 +6,7 @@ import { isRecordId } from './api/ids.ts';
 import { type Connection, ConnectionProvider } from './api/connection.ts';
 import { Live } from './api/live.ts';
 import { useMe } from './api/me.ts';
+import { closeNote } from './api/push.ts';
 import { applyChange, readSoon, useAnswer } from './api/queries.ts';
 import type { Store } from './api/store.ts';
 import { readOverview } from './pages/now/overview.ts';
@@ -89,6 +90,7 @@ function Online({ client, store }: { client: QueryClient; store: Store }) {
       onChange(change) {
         applyChange(client, change);
         readSoon(client, ['overview']);
+        if (change.topic === 'notifications' && change.record?.['resolved_at'] !== undefined) void closeNote(change.id);
       },
       onMissed: () => void client.invalidateQueries(),
       onState: (isLive, at) => setConnection((before) => ({ ...before, isLive, at })),

@@ -3,7 +3,7 @@ import { isAllowedAction } from '@svc/contract/actions';
 /** What a push holds: a Declarative Web Push message, and what our worker needs beside it. */
 export interface PushMessage {
   notification?: { title?: unknown; body?: unknown; navigate?: unknown; tag?: unknown };
-  svc?: { id?: unknown; type?: unknown; actions?: unknown };
+  svc?: { id?: unknown; type?: unknown; actions?: unknown; over?: unknown };
 }
 
 /** Texts of notifications, which come without the page. */
@@ -23,6 +23,10 @@ const asButtons: readonly string[] = ['approve', 'skip', 'rerun', 'pause', 'resu
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
+/** The tag of notifications that a push withdraws; undefined for one that tells something. */
+export const withdrawnBy = ({ notification = {}, svc = {} }: PushMessage): string | undefined =>
+  svc.over === true ? textOf(notification.tag) : undefined;
+
 /** A notification as the browser shows it. Acts that are not on the list have no button. */
 export function noteOf(
   { notification = {}, svc = {} }: PushMessage,
@@ -35,7 +39,9 @@ export function noteOf(
     title: textOf(notification.title) ?? words.title,
     options: {
       ...(body !== undefined && { body }),
-      ...(tag !== undefined && { tag, renotify: true }),
+      // What is over takes the place of its alarm in silence.
+      ...(tag !== undefined && { tag, ...(svc.over !== true && { renotify: true }) }),
+      ...(svc.over === true && { silent: true }),
       data: { id: textOf(svc.id), navigate, actions: all },
       actions: buttons.map(({ id }) => ({ action: id, title: words.actions[id] ?? id })),
     },

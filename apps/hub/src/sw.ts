@@ -1,6 +1,6 @@
 /// <reference lib="webworker" />
 import { allowedPath, isAllowedAction } from '@svc/contract/actions';
-import { noteOf, type PushMessage } from './push.note.rules.ts';
+import { noteOf, type PushMessage, withdrawnBy } from './push.note.rules.ts';
 import { dropAct, keepAct, type WaitingAct, waitingActs } from './sw.acts.ts';
 import { dropUpload, keepFile, keepUpload, mostSharedBytes, sharedId, waitingUploads } from './uploads.store.ts';
 import { wordsOfNotes } from './words/notes.ts';
@@ -92,7 +92,7 @@ async function asset(request: Request): Promise<Response> {
   return answer;
 }
 
-/** Each push shows something: a silent one costs the permission. */
+/** Each push shows something, unless a page of ours is seen: a silent one costs the permission. */
 self.addEventListener('push', (event) => {
   let message: PushMessage = {};
   try {
@@ -100,9 +100,20 @@ self.addEventListener('push', (event) => {
   } catch {
     // Shown as one without contents.
   }
-  const { title, options } = noteOf(message, words());
-  event.waitUntil(self.registration.showNotification(title, options as NotificationOptions).then(sendWaiting));
+  event.waitUntil(show(message).then(sendWaiting));
 });
+
+/** Shows a push. One that withdraws closes what is shown where it need not show anything, else takes its place in silence. */
+async function show(message: PushMessage): Promise<void> {
+  const tag = withdrawnBy(message);
+  const pages = tag === undefined ? [] : await self.clients.matchAll({ type: 'window' });
+  if (pages.some(({ visibilityState }) => visibilityState === 'visible')) {
+    for (const note of await self.registration.getNotifications({ tag: tag ?? '' })) note.close();
+    return;
+  }
+  const { title, options } = noteOf(message, words());
+  await self.registration.showNotification(title, options);
+}
 
 self.addEventListener('notificationclick', (event) => {
   const { notification, action } = event;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { noteOf } from '../src/push.note.rules.ts';
+import { noteOf, withdrawnBy } from '../src/push.note.rules.ts';
 import { wordsOfNotes } from '../src/words/notes.ts';
 
 const words = wordsOfNotes('en-GB');
@@ -36,4 +36,12 @@ test('an act that is not on the list is no button, whatever the push holds', () 
   ];
   assert.deepEqual(buttonsOf(noteOf({ svc: { actions: hostile } }, words).options), []);
   assert.equal(noteOf({ notification: { title: 7 }, svc: { actions: 'x' } }, words).title, words.title);
+});
+
+test('a push whose cause is over makes no sound, and names what it takes the place of', () => {
+  const message = { notification: { title: 'Deploy', tag: 'run:1' }, svc: { id: run, actions: [], over: true } };
+  const { options } = noteOf(message, words);
+  const { silent, renotify } = options as { silent?: boolean; renotify?: boolean };
+  assert.deepEqual([silent, renotify, withdrawnBy(message)], [true, undefined, 'run:1']);
+  assert.equal(withdrawnBy({ ...message, svc: { id: run } }), undefined);
 });

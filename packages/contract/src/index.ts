@@ -149,7 +149,7 @@ export { host } from './hosts.ts';
 export { defaultKeyName, key, scope } from './keys.ts';
 export { login, me, passkey } from './me.ts';
 export { machine } from './machines.ts';
-export { notification, preferenceRule } from './notifications.ts';
+export { notification, preferenceRule, type Resolution, resolutions } from './notifications.ts';
 export { hiddenValue, webhook, webhookFormats } from './notifications.webhooks.ts';
 export { overviewItem, overviewParts } from './overview.ts';
 export { formOf, isOptional, withoutNulls } from './nulls.ts';

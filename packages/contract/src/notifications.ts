@@ -18,6 +18,26 @@ import { typeOrBeginning, webhooks } from './notifications.webhooks.ts';
 export { notificationErrors } from './notifications.webhooks.ts';
 import { events, json, route } from './route.ts';
 
+/** How the cause of a notification ended. */
+export const resolutions = [
+  'approved',
+  'skipped',
+  'cancelled',
+  'expired',
+  'started',
+  'done',
+  'recovered',
+  'resumed',
+  'paused',
+  'postponed',
+  'accepted',
+  'declined',
+  'dismissed',
+  'removed',
+] as const;
+/** How the cause of a notification ended. */
+export type Resolution = (typeof resolutions)[number];
+
 /** An entry of the account's inbox (design: kernel, notifications). */
 export const notification = z
   .object({
@@ -35,7 +55,11 @@ export const notification = z
     created_at: dateTime,
     read_at: dateTime.optional(),
     archived_at: dateTime.optional(),
-    actions: z.array(action).describe('Buttons: acts on what it tells of come first'),
+    resolved_at: dateTime
+      .optional()
+      .describe('When its cause ended, such as an approval that was given: nobody has to look any more'),
+    resolution: z.enum(resolutions).optional().describe('How its cause ended; there with `resolved_at`'),
+    actions: z.array(action).describe('Buttons: acts on what it tells of come first, until it is resolved'),
   })
   .meta({ id: 'Notification' });
 

@@ -1,3 +1,4 @@
+import { enAlerts } from './en.alerts.ts';
 import { enMails } from './en.mails.ts';
 import { counted, lasting } from './plural.ts';
 
@@ -195,6 +196,7 @@ export const en = {
     needsScript: 'These pages need JavaScript. The API and the svc command work without it.',
   },
   mails: enMails,
+  alerts: enAlerts,
 };
 
 /** The texts of one language. */

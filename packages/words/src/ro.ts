@@ -1,5 +1,6 @@
 import type { Words } from './en.ts';
 import { counted, lasting } from './plural.ts';
+import { roAlerts } from './ro.alerts.ts';
 import { roMails } from './ro.mails.ts';
 
 const time = (seconds: number): string => lasting('ro', seconds);
@@ -203,4 +204,5 @@ export const ro: Words = {
     needsScript: 'Aceste pagini au nevoie de JavaScript. API-ul și comanda svc funcționează fără el.',
   },
   mails: roMails,
+  alerts: roAlerts,
 };

@@ -57,6 +57,13 @@ export async function hideHere(isHidden: boolean): Promise<void> {
   keepHere(hiddenName, isHidden ? '1' : '0');
 }
 
+/** Takes a notification that is over off this device's screen. */
+export async function closeNote(id: string): Promise<void> {
+  const registration = await navigator.serviceWorker?.getRegistration();
+  for (const note of (await registration?.getNotifications?.()) ?? [])
+    if ((note.data as { id?: unknown } | null)?.id === id) note.close();
+}
+
 /** Tells this browser no more. */
 export async function stopPush(): Promise<void> {
   const subscription = await subscriptionHere();

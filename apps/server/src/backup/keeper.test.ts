@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { testClock } from '../kernel/base/clock.ts';
+import { readOrCreateFact } from '../kernel/db/facts.ts';
 import { openTest, until } from '../testing.ts';
+import { newInstallation } from './database.sql.ts';
 import { ownOf, startBackups } from './keeper.ts';
+import { newName } from './store.ts';
 
 const hourMs = 3_600_000;
 
@@ -43,6 +46,14 @@ test('a backup that is late is told to the operators once a day, and the metrics
   assert.equal(await told(), 1);
   clock.leap(24 * hourMs);
   await until(async () => (await told()) === 2);
+  // Another process made one.
+  await rm(place);
+  await mkdir(place);
+  const installation = (await readOrCreateFact(kernel.sql, 'installation', newInstallation)).toString('hex');
+  await writeFile(join(place, newName(installation, new Date(clock.now()))), 'x');
+  const resolved = () => kernel.sql`
+    select from notifications.notifications where type = 'backup.late' and resolution = 'recovered'`;
+  await until(async () => (clock.advance(60_000), (await resolved()).length === 2));
   await stop();
   assert.match(lines.join(''), /taken is no folder/);
 });

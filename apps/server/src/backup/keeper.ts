@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { listOperators } from '../features/accounts/index.ts';
-import { notifyMany } from '../features/notifications/index.ts';
+import { notifyMany, resolveNotifications } from '../features/notifications/index.ts';
 import { CommandError } from '../kernel/base/command-error.ts';
 import { inTransaction } from '../kernel/db/db.ts';
 import { readOrCreateFact } from '../kernel/db/facts.ts';
@@ -16,6 +16,8 @@ const lookEveryMs = 60_000;
 /** A place that cannot take a backup is tried again after this. */
 const againMs = 10 * 60_000;
 const dayMs = 86_400_000;
+/** Of notifications that the backup is late. */
+const lateCause = 'backup';
 const skewMs = 5 * 60_000;
 
 /** Whether a backup of this age is late: half of its time beyond when it was due. */
@@ -58,6 +60,8 @@ class Keeper {
   #newestAt: number | undefined;
   #notBefore = 0;
   #revoked: string | undefined;
+  /** An earlier process may have told that the backup is late. */
+  #mayBeTold = true;
   #stop: () => void = () => {};
 
   constructor(kernel: Kernel, store: Store) {
@@ -83,7 +87,9 @@ class Keeper {
       const reason = error instanceof CommandError ? error.message : error;
       log.error({ err: reason, again_ms: againMs }, 'no backup was made; it is tried again');
     }
-    if (isLate(this.ageMs(), config.backup.everySeconds)) await this.#tell();
+    const isTooOld = isLate(this.ageMs(), config.backup.everySeconds);
+    if (isTooOld) await this.#tell();
+    else if (this.#newestAt !== undefined) await this.#resolve();
   }
 
   async #make(): Promise<void> {
@@ -96,6 +102,18 @@ class Keeper {
     const own = ownOf(await this.#store.list(), await this.#installation(), clock.now());
     const old = own.slice(config.backup.keep);
     for (const { name } of old) await this.#store.remove(name);
+  }
+
+  /** What was told of a late backup is over, whoever made the newest one. */
+  async #resolve(): Promise<void> {
+    if (!this.#mayBeTold) return;
+    await inTransaction(this.#kernel.sql, async (db) => {
+      const ends = (await listOperators(db)).map(
+        (accountId) => ({ accountId, cause: lateCause, resolution: 'recovered' }) as const,
+      );
+      await resolveNotifications(this.#kernel, db, ends);
+    });
+    this.#mayBeTold = false;
   }
 
   /** Reading it to its end takes a second of this thread for each 300 MB: another process does it all. */
@@ -123,6 +141,7 @@ class Keeper {
   }
 
   async #tell(): Promise<void> {
+    this.#mayBeTold = true;
     const { sql, clock } = this.#kernel;
     const hours = Math.floor(this.ageMs() / 3_600_000);
     const day = Math.floor(clock.now() / dayMs);
@@ -130,6 +149,7 @@ class Keeper {
       const told = (await listOperators(db)).map((accountId) => ({
         accountId,
         dedupeKey: `backup.late:${day}`,
+        cause: lateCause,
         type: 'backup.late',
         title: 'The backup is late',
         body: `The newest is ${hours} h old. ./svc doctor says why none was made.`,

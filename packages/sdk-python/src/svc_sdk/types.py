@@ -206,7 +206,7 @@ NewScheduleOf5Spec5Params = TypedDict("NewScheduleOf5Spec5Params", {"on": "bool"
 
 NewSessionEvent = TypedDict("NewSessionEvent", {"type": "Literal[\"turn_start\", \"delta\", \"turn_end\", \"message\", \"tool\"]", "turn_id": "str", "id": "NotRequired[Union[str, None]]", "role": "NotRequired[Union[str, None]]", "text": "NotRequired[Union[str, None]]", "data": "NotRequired[Union[Dict[str, Any], None]]"})
 
-Notification = TypedDict("Notification", {"id": "str", "type": "str", "title": "str", "body": "str", "url": "NotRequired[str]", "web_url": "NotRequired[str]", "severity": "Literal[\"info\", \"warning\", \"critical\"]", "data": "NotRequired[Dict[str, Any]]", "created_at": "str", "read_at": "NotRequired[str]", "archived_at": "NotRequired[str]", "actions": "List[Action]"})
+Notification = TypedDict("Notification", {"id": "str", "type": "str", "title": "str", "body": "str", "url": "NotRequired[str]", "web_url": "NotRequired[str]", "severity": "Literal[\"info\", \"warning\", \"critical\"]", "data": "NotRequired[Dict[str, Any]]", "created_at": "str", "read_at": "NotRequired[str]", "archived_at": "NotRequired[str]", "resolved_at": "NotRequired[str]", "resolution": "NotRequired[Literal[\"approved\", \"skipped\", \"cancelled\", \"expired\", \"started\", \"done\", \"recovered\", \"resumed\", \"paused\", \"postponed\", \"accepted\", \"declined\", \"dismissed\", \"removed\"]]", "actions": "List[Action]"})
 
 NotificationRule = TypedDict("NotificationRule", {"type": "Union[Literal[\"*\"], str]", "min_severity": "NotRequired[Literal[\"info\", \"warning\", \"critical\"]]", "channels": "List[Literal[\"push\", \"mail\", \"webhook\"]]", "quiet_hours": "NotRequired[NotificationRuleQuietHours]"})
 

@@ -52,6 +52,11 @@ function Whole({ alert }: { alert: Notification }) {
       <p class="hint">
         {words.alerts.severities[alert.severity]} · <Time at={alert.created_at} />
       </p>
+      {alert.resolution !== undefined && alert.resolved_at !== undefined && (
+        <p class="resolution">
+          {words.alerts.resolutions[alert.resolution]} · <Time at={alert.resolved_at} />
+        </p>
+      )}
       <p class="body-text">{alert.body}</p>
       <div class="pair">
         <ActionButtons actions={actions} stale={['notifications', 'overview', 'scheduler', 'heartbeats']} />

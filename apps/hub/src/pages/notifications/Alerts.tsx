@@ -88,12 +88,25 @@ function AlertRow({ alert }: { alert: Alert }) {
   return (
     <div class={isUnread ? 'row unread' : 'row'}>
       <Link href={`/notifications/${alert.id}`} class="row-link">
-        <span class={`severity ${alert.severity}`} title={words.alerts.severities[alert.severity]}>
-          <Icon name={shapes[alert.severity]} />
-        </span>
+        {alert.resolution === undefined ? (
+          <span class={`severity ${alert.severity}`} title={words.alerts.severities[alert.severity]}>
+            <Icon name={shapes[alert.severity]} />
+          </span>
+        ) : (
+          <span class="severity" title={words.alerts.resolutions[alert.resolution]}>
+            <Icon name="check" />
+          </span>
+        )}
         <span class="row-main">
           <span class="row-title">{alert.title}</span>
-          <span class="row-detail">{alert.body}</span>
+          <span class="row-detail">
+            {alert.resolution !== undefined && (
+              <>
+                <span class="resolution">{words.alerts.resolutions[alert.resolution]}</span> ·{' '}
+              </>
+            )}
+            {alert.body}
+          </span>
         </span>
         <Time at={alert.created_at} />
       </Link>

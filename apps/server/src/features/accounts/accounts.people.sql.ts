@@ -85,6 +85,14 @@ export async function findProfile(db: Db, id: string): Promise<ProfileRow | unde
   return row;
 }
 
+/** The languages of accounts; of one that chose none, or that there is not, English. */
+export async function findLocales(db: Db, ids: readonly string[]): Promise<Map<string, 'en' | 'ro'>> {
+  const rows = await db<{ id: string; locale: 'en' | 'ro' | null }[]>`
+    select id, locale from accounts.accounts where id = any(${[...new Set(ids)]}::uuid[])`;
+  const known = new Map(rows.map(({ id, locale }) => [id, locale]));
+  return new Map(ids.map((id) => [id, known.get(id) ?? 'en']));
+}
+
 /** Changes what a person may change, the address aside. */
 export async function updateProfile(db: Db, id: string, { name, locale, tz }: ProfileChange): Promise<void> {
   await db`

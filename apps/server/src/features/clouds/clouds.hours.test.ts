@@ -41,6 +41,7 @@ async function meter(c: CloudTest, gateway = c.t.gateway): Promise<string[]> {
     failed: (_, { name }, { reason }) => Promise.resolve(void told.push(`failed ${name}: ${reason}`)),
     budget: (_, { name }, { percent }) => Promise.resolve(void told.push(`budget ${name}: ${percent}`)),
     stoppedIdle: (_, { name }, { idleMinutes }) => Promise.resolve(void told.push(`idle ${name}: ${idleMinutes}`)),
+    over: () => Promise.resolve(),
   };
   await meterAll(gateway.kernel, new Environments(gateway.kernel, hooks));
   return told;
@@ -94,6 +95,7 @@ describe('hours of machines at a provider', () => {
       failed: () => Promise.resolve(),
       budget: () => Promise.reject(new Error('the process died')),
       stoppedIdle: () => Promise.resolve(),
+      over: () => Promise.resolve(),
     });
     await meterAll({ ...kernel, log: { ...kernel.log, error: () => {} } as never }, dies);
     await Promise.all([meter(c), meter(c, c.t.second), meter(c), meter(c, c.t.second)]);
@@ -213,7 +215,7 @@ describe('hours of machines at a provider', () => {
       const [seen] = await db`select state from environments.environments where id = ${row.id}`;
       told.push([row.id, seen?.['state'], details.reason]);
     };
-    const environments = new Environments(kernel, { failed, budget: nothing, stoppedIdle: nothing });
+    const environments = new Environments(kernel, { failed, budget: nothing, stoppedIdle: nothing, over: nothing });
     await inTransaction(kernel.sql, async (tx) => {
       const row = (await lockEnvironment(tx, id)) ?? assert.fail();
       await environments.move(tx, row, 'fail', { reason: 'no' }, { accountId: null, kind: 'system', by: bySystem });

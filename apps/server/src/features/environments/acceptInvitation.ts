@@ -3,6 +3,7 @@ import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { findEmail } from '../accounts/index.ts';
 import { doerOf } from './environments.doer.ts';
+import { resolveInvited } from './environments.notify.ts';
 import { lockEnvironment } from './environments.sql.ts';
 import { environmentStatesTable } from './environments.states.ts';
 import type { Environments } from './environments.store.ts';
@@ -19,6 +20,8 @@ export const acceptInvitation = (environments: Environments): Operation =>
       if (!row || environmentStatesTable.isFinal(row.state)) throw notFound('invitation');
       // In any case: a release that knows of no invitations may have made the person a member meanwhile.
       const invited = await takeInvitation(tx, id, accountId);
+      const from = invited?.invited_by ?? null;
+      await resolveInvited(context.kernel, tx, { accountId, by: from, resolution: 'accepted' });
       const members = await membersOf(tx, id);
       const before = members.find(({ account_id: of }) => of === accountId);
       if (before) return { member: toChangedMember(before) };

@@ -10,9 +10,11 @@ export interface EnvironmentHooks {
   /** Once a month each. At 100 % the machine is stopped. */
   budget: Hook<{ percent: 80 | 100; month: string; spentMicroEur: number; budgetMicroEur: number }>;
   stoppedIdle: Hook<{ idleMinutes: number }>;
+  /** What they were told of its failure, or of its stop, is over. */
+  over: Hook<{ isGone: boolean }>;
 }
 
 const nothing = (): Promise<void> => Promise.resolve();
 
 /** Nobody is told. */
-export const noHooks: EnvironmentHooks = { failed: nothing, budget: nothing, stoppedIdle: nothing };
+export const noHooks: EnvironmentHooks = { failed: nothing, budget: nothing, stoppedIdle: nothing, over: nothing };

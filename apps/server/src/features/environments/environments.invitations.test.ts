@@ -70,7 +70,10 @@ describe('invitations into environments', () => {
       invited_by: { user_id: owner.id, email: owner.email },
       created_at: one.created_at,
     });
+    const resolutions = async () => (await inbox(person)).map(({ resolution }: { resolution?: string }) => resolution);
+    assert.deepEqual(await resolutions(), [undefined]);
     await accept(gateway, person, id);
+    assert.deepEqual(await resolutions(), ['accepted']);
     const { role, members } = (await ask(person, 'GET', path)).body;
     assert.deepEqual([role, members.length, members[1].accepted_at === null], ['owner', 2, false]);
     assert.equal(members[1].linux_username, first.linux_username);

@@ -2,18 +2,19 @@ import type { Db } from '../../kernel/db/db.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Budget, takeBudget } from '../../kernel/share/budgets.ts';
-import { deepLink, notifyMany, wasTold } from '../notifications/index.ts';
+import { deepLink, type EndOfCause, notifyMany, resolveNotifications, wasTold } from '../notifications/index.ts';
 import type { NewNotification } from '../notifications/index.ts';
 import { findEmail } from '../accounts/index.ts';
 import { stranger } from './environments.view.ts';
 import type { EnvironmentHooks } from './environments.hooks.ts';
 import type { EnvironmentRole, EnvironmentRow } from './environments.rows.ts';
-import { membersOf } from './people/members.sql.ts';
+import { isInvitedBy } from './people/invitations.sql.ts';
+import { memberIds, membersOf } from './people/members.sql.ts';
 
 /** What it takes to tell somebody something. */
 type Teller = Pick<Kernel, 'bus' | 'clock' | 'config' | 'feed'>;
 
-type Told = Pick<NewNotification, 'type' | 'title' | 'body' | 'severity' | 'dedupeKey' | 'isOfOthers'>;
+type Told = Pick<NewNotification, 'type' | 'title' | 'body' | 'severity' | 'dedupeKey' | 'isOfOthers' | 'cause'>;
 
 /** Tells those who own an environment, in the transaction in which it happened. */
 async function tellOwners(kernel: Teller, tx: Db, row: EnvironmentRow, told: Told): Promise<void> {
@@ -70,8 +71,21 @@ export async function tellInvited(kernel: Teller, tx: Db, given: Given): Promise
       url: deepLink(kernel.config, 'environments'),
       data: { invited_by: given.by },
       dedupeKey,
+      cause: invitedCause(given.by),
     },
   ]);
+}
+
+const invitedCause = (by: string): string => `environment.invited:${by}`;
+
+/** Resolves what somebody was told of invitations by another one, once none of them waits any more. */
+export async function resolveInvited(
+  kernel: Teller,
+  tx: Db,
+  { accountId, by, resolution }: Pick<EndOfCause, 'accountId' | 'resolution'> & { by: string | null },
+): Promise<void> {
+  if (by === null || (await isInvitedBy(tx, accountId, by))) return;
+  await resolveNotifications(kernel, tx, [{ accountId, cause: invitedCause(by), resolution }]);
 }
 
 const nameOf = async (tx: Db, { by }: Given): Promise<string> => stranger((await findEmail(tx, by)) ?? 'somebody');
@@ -92,7 +106,13 @@ export function noticesOf(kernel: Teller & Pick<Kernel, 'clock'>): EnvironmentHo
   };
   return {
     failed: (tx, row, { reason }) =>
-      told(tx, row, { type: 'failed', title: `${row.name} has failed`, body: reason, severity: 'critical' }),
+      told(tx, row, {
+        type: 'failed',
+        cause: troubleCause(row.id),
+        title: `${row.name} has failed`,
+        body: reason,
+        severity: 'critical',
+      }),
     budget: (tx, row, { percent, spentMicroEur, budgetMicroEur, month }) =>
       told(tx, row, {
         type: 'budget',
@@ -107,12 +127,21 @@ export function noticesOf(kernel: Teller & Pick<Kernel, 'clock'>): EnvironmentHo
     stoppedIdle: (tx, row, { idleMinutes }) =>
       told(tx, row, {
         type: 'stopped_idle',
+        cause: troubleCause(row.id),
         title: `${row.name} is stopped: nobody worked there`,
         body: `for ${idleMinutes} minutes; start it again with: svc env open ${row.slug}`,
         severity: 'info',
       }),
+    over: async (tx, row, { isGone }) => {
+      const cause = troubleCause(row.id);
+      const resolution = isGone ? 'removed' : 'started';
+      const ends = (await memberIds(tx, row.id)).map((accountId) => ({ accountId, cause, resolution }) as const);
+      await resolveNotifications(kernel, tx, ends);
+    },
   };
 }
+
+const troubleCause = (id: string): string => `environment:${id}`;
 
 const euro = (micro: number): string => `${(micro / 1_000_000).toFixed(2)} €`;
 

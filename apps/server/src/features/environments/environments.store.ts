@@ -38,6 +38,9 @@ interface Moved {
 /** Moves after which an environment's machine has nothing to serve. */
 const endsMachine: ReadonlySet<EnvironmentMove> = new Set(['archive', 'fail', 'destroy']);
 
+/** Moves after which nobody has to look at a failure or a stop any more. */
+const endsTrouble: ReadonlySet<EnvironmentMove> = new Set(['report', 'start', 'destroy']);
+
 /** A move as it is answered (document 3, Endpoints). */
 export const toMoved = ({ row, from, to }: Moved) => ({ environment: toEnvironment(row), from, to });
 
@@ -85,6 +88,7 @@ export class Environments {
       details: { from: row.state, to: moved.state },
     });
     if (name === 'fail') await this.on.failed(tx, moved, { reason: moved.state_reason ?? '' });
+    if (endsTrouble.has(name)) await this.on.over(tx, moved, { isGone: name === 'destroy' });
     this.#moved({ move: name });
     return { row: moved, from: row.state, to: moved.state };
   }

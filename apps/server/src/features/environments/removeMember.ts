@@ -4,6 +4,7 @@ import type { Context } from '../../kernel/http/context.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkRole, holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
+import { resolveInvited } from './environments.notify.ts';
 import { lockEnvironment, passOn } from './environments.sql.ts';
 import type { Environments } from './environments.store.ts';
 import { declineInvitation, dropSent, withdrawInvitation } from './people/invitations.sql.ts';
@@ -17,9 +18,15 @@ export const removeMember = (environments: Environments): Operation =>
       if (userId === context.actor.accountId) {
         // First, as everybody who changes something in it.
         await lockEnvironment(tx, id);
-        const isDeclined = await declineInvitation(tx, context.clock, id, userId);
+        const declined = await declineInvitation(tx, context.clock, id, userId);
+        if (declined)
+          await resolveInvited(context.kernel, tx, {
+            accountId: userId,
+            by: declined.invited_by,
+            resolution: 'declined',
+          });
         // Whoever is invited sees nothing of the environment, and the environment nothing of their no: not by its apps either.
-        if (isDeclined && !(await memberIds(tx, id)).includes(userId)) return;
+        if (declined && !(await memberIds(tx, id)).includes(userId)) return;
       }
       await takeOut(tx, environments, context, { id, userId });
     });
@@ -42,7 +49,9 @@ async function takeOut(
   const payload = { user_id: userId, role: member.role };
   await noteOut(tx, context.actor, member);
   if (member.accepted_at === null) {
-    await withdrawInvitation(tx, context.clock, id, userId);
+    const withdrawn = await withdrawInvitation(tx, context.clock, id, userId);
+    const by = withdrawn?.invited_by ?? null;
+    await resolveInvited(context.kernel, tx, { accountId: userId, by, resolution: 'removed' });
     return environments.tell(tx, row, doerOf(context), { kind: 'invitation_withdrawn', payload });
   }
   checkOwnerStays({ member, owners });

@@ -1,6 +1,6 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
-import { deepLink, notifyMany } from '../notifications/index.ts';
+import { deepLink, notifyMany, resolveNotifications } from '../notifications/index.ts';
 import type { MonitorState } from './heartbeats.rules.ts';
 import type { MonitorStep, Transition } from './heartbeats.steps.ts';
 import type { MonitorRow } from './heartbeats.sql.ts';
@@ -56,6 +56,9 @@ export const silenceEnds = (happened: readonly Happened[], rows: readonly Monito
   );
 };
 
+/** Of notifications that a monitor is down. */
+export const downCause = (id: string): string => `heartbeat:${id}`;
+
 /** Tells the accounts and the hooks. The outage's number keeps an alert from being sent twice. */
 export async function announce(
   kernel: Kernel,
@@ -69,7 +72,8 @@ export async function announce(
     tx,
     told.map(({ monitor, outage, transition: { event, reason }, again }) => ({
       accountId: monitor.account_id,
-      dedupeKey: [event, monitor.id, outage, ...(again === undefined ? [] : [again])].join(':'),
+      dedupeKey: keyOf(event, monitor.id, outage, again),
+      ...(event === 'heartbeat.down' && { cause: downCause(monitor.id) }),
       type: event,
       title: event === 'heartbeat.down' ? `${monitor.name} is down` : `${monitor.name} is up again`,
       body: reason,
@@ -78,8 +82,20 @@ export async function announce(
       data: { heartbeat_id: monitor.id },
     })),
   );
+  const up = happened.filter(({ transition: { event } }) => event === 'heartbeat.up');
+  await resolveNotifications(
+    kernel,
+    tx,
+    up.map(({ monitor: { id, account_id: accountId }, outage }) => {
+      const instead = keyOf('heartbeat.up', id, outage);
+      return { accountId, cause: downCause(id), resolution: 'recovered', instead };
+    }),
+  );
   for (const { monitor, transition, again } of happened) {
     if (again !== undefined) continue;
     await hooks.onTransition?.(tx, { accountId: monitor.account_id, monitorId: monitor.id, event: transition.event });
   }
 }
+
+const keyOf = (event: Transition['event'], id: string, outage: number, again?: string): string =>
+  [event, id, outage, ...(again === undefined ? [] : [again])].join(':');

@@ -53,6 +53,13 @@ describe('heartbeats', () => {
       select type from notifications.notifications where data->>'heartbeat_id' = ${id} order by seq`;
     return rows.map((row) => row['type']);
   };
+  const resolutions = async (id: string) => {
+    const { notifications } = (await api('GET', '/v1/notifications?limit=200')).body;
+    return notifications
+      .filter(({ data }: { data?: { heartbeat_id?: string } }) => data?.heartbeat_id === id)
+      .map(({ resolution }: { resolution?: string }) => resolution)
+      .toReversed();
+  };
   const becomes = (id: string, status: string) => until(async () => (await statusOf(id)) === status);
 
   test('a monitor is made with defaults; its address is shown once and stored nowhere', async () => {
@@ -183,8 +190,11 @@ describe('heartbeats', () => {
     await ping(`${path}/255`);
     assert.deepEqual(await alerts(id), ['heartbeat.down'], 'one alert an outage');
     await ping(path);
+    assert.deepEqual(await resolutions(id), ['recovered', undefined], 'the alarm is over, its end is news');
     await ping(`${path}/fail`);
     assert.deepEqual(await alerts(id), ['heartbeat.down', 'heartbeat.up', 'heartbeat.down']);
+    await api('PATCH', `/v1/heartbeats/${id}`, { paused: true });
+    assert.deepEqual(await resolutions(id), ['recovered', undefined, 'paused']);
     const { pings } = (await api('GET', `/v1/heartbeats/${id}/pings`)).body;
     assert.deepEqual(
       pings.map((one: { kind: string }) => one.kind),

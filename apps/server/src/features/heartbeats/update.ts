@@ -1,7 +1,8 @@
 import { contract, type RouteParsed } from '@svc/contract';
 import { badRequest, notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { announce, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
+import { resolveNotifications } from '../notifications/index.ts';
+import { announce, downCause, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
 import { monitorChange } from './heartbeats.changes.ts';
 import { type MonitorState, retimed } from './heartbeats.rules.ts';
 import { expire, type MonitorStep, pause } from './heartbeats.steps.ts';
@@ -39,6 +40,10 @@ export const update = (hooks: HeartbeatHooks): Operation =>
       await saveSteps(tx, [{ id: row.id, state, pingSeq, flipSeq, flips, toldAt: row.now }]);
       await kernel.feed.record(tx, [monitorChange('updated', changed, state)]);
       await announce(kernel, tx, hooks, happenedIn(row, before, step));
+      if (state.status === 'paused' && before.status !== 'paused') {
+        const cause = downCause(row.id);
+        await resolveNotifications(kernel, tx, [{ accountId: actor.accountId, cause, resolution: 'paused' }]);
+      }
       return toRecord(changed, state);
     }),
   );

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { launchWholeBrowser, noWholeBrowser } from '../../testing.browser.ts';
 import { until } from '../../testing.ts';
-import { HubTest, type Opened, waitingRun, withWorker } from './hub.testing.ts';
+import { go, HubTest, type Opened, waitingRun, withWorker } from './hub.testing.ts';
 
 /** A push that shows nothing in this time shows nothing. */
 const pushMs = 20_000;
@@ -43,6 +43,17 @@ describe('pushes of the hub in a browser', { skip: noWholeBrowser }, () => {
           return false;
         }, pushMs);
       },
+      /** Withdraws the note of a run until it is gone, as a page of ours is in view. */
+      withdraw: async (run: string) => {
+        const data = JSON.stringify({ notification: { title: 'Deploy', tag: run }, svc: { id: run, over: true } });
+        await until(async () => {
+          await devtools.send('ServiceWorker.deliverPushMessage', { origin: hub.origin, registrationId, data });
+          return worker.evaluate(
+            async (tag) => (await (globalThis as any).registration.getNotifications({ tag })).length === 0,
+            run,
+          );
+        }, pushMs);
+      },
       /** The note of a run; undefined while it is not shown. */
       note: (run: string): Promise<{ body: string; ids: string[] } | undefined> =>
         worker.evaluate(async (tag) => {
@@ -70,14 +81,19 @@ describe('pushes of the hub in a browser', { skip: noWholeBrowser }, () => {
 
   test('a push shows its buttons, and Approve arrives once, from our own origin, as the signed-in person', async () => {
     await using opened = await hub.person('en', 'phone', withWorker);
-    const { make } = opened;
+    const { make, tab, words } = opened;
     const run = await waitingRun(opened);
-    const { deliver, note, press } = await pushes(opened);
+    const { deliver, note, press, withdraw } = await pushes(opened);
     await deliver(run, decisions(run));
     assert.deepEqual((await note(run))?.ids, ['approve', 'skip']);
     await press(run, 'approve');
     await until(async () => (await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state === 'pending');
     await until(async () => (await note(run))?.body === 'Done', pushMs);
+    // It is over for everybody: the inbox offers nothing, and other devices take their note away.
+    await go(tab, '/notifications');
+    const row = tab.locator('.row:not(.unread)', { hasText: 'awaits approval' });
+    await row.getByText(words.alerts.resolutions.approved, { exact: true }).waitFor();
+    await withdraw(run);
   });
 
   test('a press for what was decided or cancelled says so, and a press without a network is sent when it is back', async () => {

@@ -3,7 +3,16 @@ import { webhooksQuota } from './webhooks/webhooks.sql.ts';
 import { holdDeliveries } from './notifications.held.sql.ts';
 import { deleteMails } from './notifications.sql.ts';
 export { countHeld, dropHeld, releaseHeld } from './notifications.held.sql.ts';
-export { deepLink, markRead, notify, notifyMany, queueMail, reachesAnybody, wasTold } from './notifications.notify.ts';
+export {
+  deepLink,
+  notify,
+  notifyMany,
+  queueMail,
+  reachesAnybody,
+  resolveNotifications,
+  wasTold,
+} from './notifications.notify.ts';
+export type { EndOfCause } from './notifications.resolved.sql.ts';
 export { PrivateMails } from './notifications.mail.ts';
 export type { NewNotification } from './notifications.rules.ts';
 export type { NewMail } from './notifications.sql.ts';

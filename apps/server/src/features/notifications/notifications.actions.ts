@@ -4,7 +4,7 @@ import type { NotificationRow } from './notifications.sql.ts';
 
 type Action = z.output<typeof action>;
 /** What its acts follow from. */
-type Subject = Pick<NotificationRow, 'id' | 'type' | 'data' | 'read_at' | 'archived_at'>;
+type Subject = Pick<NotificationRow, 'id' | 'type' | 'data' | 'read_at' | 'archived_at' | 'resolved_at'>;
 
 /** Acts on what a notification tells of, by its type: those that a person most likely wants, the most likely first. */
 const ofTypes: Readonly<Record<string, (ids: Readonly<Record<string, string>>) => Action[]>> = {
@@ -24,13 +24,17 @@ const decide = (run: string | undefined, decision: 'approve' | 'skip'): Action =
 });
 
 /**
- * The buttons of a notification: acts on what it tells of until it is archived, the page that it leads to, and what can still
- * become of it in the inbox. `page` is a path below `{hub_url}`.
+ * The buttons of a notification: acts on what it tells of until it is archived or resolved, the page that it leads to, and what
+ * can still become of it in the inbox. `page` is a path below `{hub_url}`.
  */
-export function actionsOf({ id, type, data, read_at, archived_at }: Subject, page: string | undefined): Action[] {
+export function actionsOf(
+  { id, type, data, read_at, archived_at, resolved_at }: Subject,
+  page: string | undefined,
+): Action[] {
   const own = `/v1/notifications/${id}`;
+  const isOpen = archived_at === null && resolved_at === null;
   return [
-    ...(archived_at === null ? (ofTypes[type]?.((data ?? {}) as Record<string, string>) ?? []) : []),
+    ...(isOpen ? (ofTypes[type]?.((data ?? {}) as Record<string, string>) ?? []) : []),
     ...(page === undefined ? [] : [{ id: 'open', method: 'GET', path: page } as const]),
     ...(read_at === null ? [patch('read', own, { read: true })] : []),
     ...(archived_at === null ? [patch('archive', own, { archived: true })] : []),
@@ -38,7 +42,7 @@ export function actionsOf({ id, type, data, read_at, archived_at }: Subject, pag
 }
 
 /** Alerts of one cause replace each other on a screen: what recovers takes the place of its alarm. */
-export function causeOf({ id, type, data }: Subject): string {
+export function tagOf({ id, type, data }: Pick<Subject, 'id' | 'type' | 'data'>): string {
   const of = (name: string): string => `${name.replace(/_id$/, '')}:${String(data?.[name])}`;
   const name = Object.entries(causes).find(([types]) => type === types || type.startsWith(`${types}.`))?.[1];
   return name === undefined || data?.[name] === undefined ? `notification:${id}` : of(name);

@@ -8,10 +8,10 @@ import {
   hasRecipients,
   insertMail,
   insertNotifications,
-  markReadByKey,
   type NewMail,
   type NotificationRow,
 } from './notifications.sql.ts';
+import { type EndOfCause, resolveByCause } from './notifications.resolved.sql.ts';
 import { findRules } from './preferences/preferences.sql.ts';
 import { waysOf } from './preferences/rules.ts';
 import { toRecord } from './notifications.view.ts';
@@ -113,13 +113,14 @@ export async function reachesAnybody(
   return hasMail || hasRecipients(sql, account.id);
 }
 
-/** Marks what was told of under keys that begin with a text as read: what it asked for is done. */
-export async function markRead(
-  kernel: Pick<Kernel, 'feed' | 'config' | 'clock'>,
-  db: Db,
-  accountId: string,
-  keyPrefix: string,
-): Promise<void> {
-  const rows = await markReadByKey(db, kernel.clock, accountId, keyPrefix);
-  if (rows.length > 0) await recordChanges(kernel, db, 'updated', rows);
+/**
+ * Marks what was told of as resolved, in the transaction that ends its cause: it counts as unread no more and offers nothing, and
+ * pushes of it are withdrawn. What is resolved, or was told without a cause, stays as it is.
+ */
+export async function resolveNotifications(kernel: Sender, db: Db, ends: readonly EndOfCause[]): Promise<void> {
+  if (ends.length === 0) return;
+  const rows = await resolveByCause(db, kernel.clock, ends);
+  if (rows.length === 0) return;
+  await recordChanges(kernel, db, 'updated', rows);
+  if (rows.some(({ due }) => due)) await kernel.bus.publish(db, dueTopic, null);
 }

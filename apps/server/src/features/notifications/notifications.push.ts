@@ -2,7 +2,9 @@ import type { Sealed } from '../../kernel/base/crypto.ts';
 import { readOrCreateFact } from '../../kernel/db/facts.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type OutboundAnswer, OutboundError } from '../../kernel/outside/outbound.ts';
-import { causeOf } from './notifications.actions.ts';
+import { wordsOf } from '@svc/words';
+import { findLocales } from '../accounts/index.ts';
+import { tagOf } from './notifications.actions.ts';
 import { pushTerms, secondsOf } from './notifications.rules.ts';
 import { countUnread, type DeliveryRow } from './notifications.sql.ts';
 import { toRecord } from './notifications.view.ts';
@@ -27,20 +29,25 @@ export async function push(
   if (!notification || !subscription) return { done: false, retry: false, reason: 'its target is gone' };
   const { endpoint, p256dh, auth } = subscription;
   try {
-    const [webPush, keys, unread] = await Promise.all([
+    const { account_id: accountId, resolution } = notification;
+    const [webPush, keys, unread, locales] = await Promise.all([
       loadWebPush(),
       vapid(),
-      countUnread(kernel.sql, notification.account_id),
+      countUnread(kernel.sql, accountId),
+      resolution === null ? undefined : findLocales(kernel.sql, [accountId]),
     ]);
     const record = toRecord(kernel.config, notification);
     const details = webPush.generateRequestDetails(
       { endpoint, keys: { p256dh, auth } },
       pushPayload({
         record,
-        tag: causeOf(notification),
+        tag: tagOf(notification),
         navigate: record.web_url ?? `${kernel.config.hubUrl}/notifications`,
         unread,
         hideContents: subscription.hide_contents,
+        ...(resolution !== null && {
+          over: wordsOf(locales?.get(accountId) ?? 'en').alerts.resolutions[resolution],
+        }),
       }),
       {
         ...pushTerms[notification.severity],

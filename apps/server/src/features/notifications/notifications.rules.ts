@@ -13,6 +13,11 @@ export interface NewNotification {
   url?: string;
   severity: Severity;
   data?: Record<string, unknown>;
+  /**
+   * What it tells of and waits for the end of, such as `run:<id>`; `resolveNotifications` is called with it then. Unset: it is news,
+   * which nothing ends.
+   */
+  cause?: string;
   /** Another account did it: where not everything can wait, this goes first. */
   isOfOthers?: boolean;
 }
@@ -20,7 +25,7 @@ export interface NewNotification {
 export type Severity = 'info' | 'warning' | 'critical';
 
 /** How urgent a delivery is: what waits goes out in this order, and is dropped in the other one. */
-const urgencies = { urgent: 0, warning: 1, news: 2, ofOthers: 3 } as const;
+export const urgencies = { urgent: 0, warning: 1, news: 2, ofOthers: 3, withdrawn: 4 } as const;
 /** Somebody got into the account or may have, or something waits for a person's word. */
 const isUrgentType = /^(?:login|passkey|password|connection)\.|approval$/;
 

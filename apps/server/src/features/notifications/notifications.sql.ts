@@ -1,9 +1,10 @@
+import type { Resolution } from '@svc/contract';
 import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
 import { silentDays } from './push/subscriptions.sql.ts';
 import { type NewNotification, type Severity, urgencyOf, type WebhookFormat } from './notifications.rules.ts';
 
 /** Deliveries of each urgency that may wait for one browser; what comes while it does not answer is in the inbox. */
-const mostWaitingPushes = 20;
+export const mostWaitingPushes = 20;
 /** It goes to each webhook, whichever types that wants: a person looks whether alerts arrive. */
 export const testType = 'notification.test';
 
@@ -26,10 +27,13 @@ export interface NotificationRow {
   created_at: string;
   read_at: string | null;
   archived_at: string | null;
+  resolved_at: string | null;
+  resolution: Resolution | null;
 }
 
-const columns = (db: Db) =>
-  db`id, account_id, type, title, body, url, severity, data, created_at, read_at, archived_at`;
+/** The columns of a notification's row. */
+export const columns = (db: Db) =>
+  db`id, account_id, type, title, body, url, severity, data, created_at, read_at, archived_at, resolved_at, resolution`;
 
 /** The ways that a notification goes besides the inbox. */
 export interface Ways {
@@ -58,13 +62,14 @@ export async function insertNotifications(
     with given as (
       select * from json_to_recordset(${textOf(notifications)}::text::json) as given (account_id uuid, dedupe_key text,
         type text, title text, body text, url text, severity text, data text, push boolean, mail boolean, webhook boolean,
-        urgency smallint,         "quietUntil" timestamptz)
+        urgency smallint, cause text, "quietUntil" timestamptz)
     ), inserted as (
       insert into notifications.notifications
-        (account_id, dedupe_key, type, title, body, url, severity, data, created_at)
-      select account_id, dedupe_key, type, title, body, url, severity, data::json, ${nowOf(db, time)} from given
+        (account_id, dedupe_key, type, title, body, url, severity, data, created_at, cause, pushed)
+      select account_id, dedupe_key, type, title, body, url, severity, data::json, ${nowOf(db, time)}, cause, push
+      from given
       on conflict (account_id, dedupe_key) do nothing
-      returning id, seq, account_id, dedupe_key, type, title, body, url, severity, data, created_at, read_at, archived_at
+      returning *
     ), told as (
       select i.id, i.seq, i.account_id, i.type, i.created_at, g.push, g.mail, g.webhook, g.urgency,
         coalesce(g."quietUntil", i.created_at) as due_at
@@ -173,19 +178,6 @@ export async function markNotification(
     where id = ${id} and account_id = ${accountId}
     returning ${columns(db)}`;
   return row;
-}
-
-/** Marks those of the account read whose key begins with a text; answers them. */
-export async function markReadByKey(
-  db: Db,
-  time: Time,
-  accountId: string,
-  keyPrefix: string,
-): Promise<NotificationRow[]> {
-  return db<NotificationRow[]>`
-    update notifications.notifications set read_at = ${nowOf(db, time)}
-    where account_id = ${accountId} and read_at is null and archived_at is null and starts_with(dedupe_key, ${keyPrefix})
-    returning ${columns(db)}`;
 }
 
 /** Marks all of the account's read; answers how many were not, and when that was. */

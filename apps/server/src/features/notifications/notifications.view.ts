@@ -12,7 +12,7 @@ import type { AttemptRow, WebhookRow } from './webhooks/webhooks.sql.ts';
 export function toRecord(config: WebLinks, row: NotificationRow): z.input<typeof notification> {
   const page = row.url === null ? undefined : pageOf(config, row.url);
   const web = row.url === null ? undefined : webLink(config, row.url);
-  const { id, type, title, body, url, severity, data, created_at, read_at, archived_at } = row;
+  const { id, type, title, body, url, severity, data, created_at, read_at, archived_at, resolved_at, resolution } = row;
   return {
     id,
     type,
@@ -25,6 +25,7 @@ export function toRecord(config: WebLinks, row: NotificationRow): z.input<typeof
     created_at,
     ...(read_at !== null && { read_at }),
     ...(archived_at !== null && { archived_at }),
+    ...(resolved_at !== null && resolution !== null && { resolved_at, resolution }),
     actions: actionsOf(row, page).filter(isAllowedAction),
   };
 }

@@ -9,7 +9,7 @@ import { endLogin } from '../auth/index.ts';
 import { signIn } from '../me/me.testing.ts';
 import { trustCertificate } from '../../testing.tls.ts';
 import { shared } from '../../testing.shared.ts';
-import { notify, type NewNotification } from './index.ts';
+import { type EndOfCause, notify, type NewNotification, resolveNotifications } from './index.ts';
 import { decrypt, newBrowser, TestMailServer, TestPushService, told } from './notifications.testing.ts';
 import { pushPayload } from './push/payload.ts';
 import { waysOf } from './preferences/rules.ts';
@@ -45,6 +45,10 @@ describe('ways of notifications', () => {
   });
   const tell = (change: Partial<NewNotification> = {}) =>
     inTransaction(gateway.kernel.sql, (tx) => notify(gateway.kernel, tx, told(account, change)));
+  const resolve = (end: Omit<EndOfCause, 'accountId'>) =>
+    inTransaction(gateway.kernel.sql, (tx) =>
+      resolveNotifications(gateway.kernel, tx, [{ accountId: account.id, ...end }]),
+    );
   const ask = (method: string, path: string, body?: object) =>
     http(gateway.url, path, { method, key: account.key, ...(body && { body }) });
   const prefer = async (...rules: object[]) => {
@@ -102,6 +106,81 @@ describe('ways of notifications', () => {
       ['read', 'archive'],
       'no path leads elsewhere',
     );
+  });
+
+  test('what is resolved is read, offers nothing and is told to who follows; what is news, or of others, stays', async () => {
+    const run = '15da3b35-656e-4b62-a470-5924b3131a96';
+    const approval = { type: 'schedule.approval', data: { run_id: run }, cause: 'run:1' };
+    await tell(approval);
+    await tell({ ...approval, type: 'schedule.late' });
+    await tell({ type: 'heartbeat.up' });
+    await inTransaction(gateway.kernel.sql, (tx) =>
+      notify(gateway.kernel, tx, told({ id: crypto.randomUUID() }, { cause: 'run:1' })),
+    );
+    const { body: before } = await ask('GET', '/v1/notifications');
+    assert.equal(before.unread_count, 3);
+    await resolve({ cause: 'run:1', types: ['schedule.approval'], resolution: 'approved' });
+    const { body } = await ask('GET', '/v1/notifications');
+    assert.equal(body.unread_count, 2);
+    const [, , one] = body.notifications;
+    const at = new Date(clock.now()).toISOString();
+    assert.deepEqual([one.resolution, one.resolved_at, one.read_at], ['approved', at, at]);
+    assert.deepEqual(
+      one.actions.map(({ id }: { id: string }) => id),
+      ['archive'],
+    );
+    const { body: feed } = await ask('GET', `/v1/events?topics=notifications&after=${before.cursor}`);
+    assert.deepEqual(
+      feed.events.map(({ record }: { record: { resolution: string } }) => record.resolution),
+      ['approved'],
+    );
+    await resolve({ cause: 'run:1', resolution: 'skipped' });
+    const { notifications } = (await ask('GET', '/v1/notifications')).body;
+    assert.deepEqual(
+      notifications.map(({ resolution }: { resolution?: string }) => resolution),
+      [undefined, 'skipped', 'approved'],
+      'the first end counts',
+    );
+    const left = await gateway.kernel.sql`
+      select from notifications.notifications where cause = 'run:1' and resolved_at is null`;
+    assert.equal(left.length, 1, 'that of the other account');
+  });
+
+  test('a push that is over is withdrawn in silence; one that was not sent yet is sent by nobody', async () => {
+    const browser = newBrowser();
+    await subscribe('/over', {}, browser);
+    await gateway.kernel.sql`update accounts.accounts set locale = 'ro' where id = ${account.id}`;
+    await tell({ title: 'Deploy', type: 'schedule.approval', data: { run_id: account.id }, cause: 'run:2' });
+    await settled();
+    await resolve({ cause: 'run:2', resolution: 'approved' });
+    await settled();
+    const sent = push.pushed.map(({ body }) => JSON.parse(decrypt(browser, body)));
+    const [shown, withdrawn] = sent.map(({ notification }) => notification);
+    assert.deepEqual(
+      [withdrawn.tag, withdrawn.title, withdrawn.body, withdrawn.silent],
+      [shown.tag, 'Deploy', 'S-a aprobat.', true],
+    );
+    assert.deepEqual(
+      [sent[1].svc.over, sent[1].svc.actions.map(({ id }: { id: string }) => id), sent[1].app_badge],
+      [true, ['archive'], 0],
+    );
+    // Quiet hours hold it until it is over.
+    await prefer({ type: '*', channels: ['push', 'mail'], quiet_hours: { from: '00:00', to: '23:59', tz: 'UTC' } });
+    await tell({ cause: 'run:3' });
+    await resolve({ cause: 'run:3', resolution: 'skipped' });
+    assert.equal(await waiting(), 0);
+    // A recovery takes the place of its alarm by itself.
+    await prefer();
+    await tell({ cause: 'run:4' });
+    await settled();
+    const { length } = push.pushed;
+    await inTransaction(gateway.kernel.sql, async (tx) => {
+      await notify(gateway.kernel, tx, told(account, { dedupeKey: 'up' }));
+      const end = { accountId: account.id, cause: 'run:4', resolution: 'recovered', instead: 'up' } as const;
+      await resolveNotifications(gateway.kernel, tx, [end]);
+    });
+    await settled();
+    assert.equal(push.pushed.length, length + 1);
   });
 
   test('the first rule that names a type decides, and the inbox has what goes nowhere', async () => {

@@ -7,7 +7,15 @@ import { keepHidden } from '../../kernel/base/hidden.ts';
 import { toWebhook } from './notifications.view.ts';
 import { isOtherServer, newSecret, refusedHeaders } from './webhooks/rules.ts';
 import { findWebhook, lockWebhook, updateWebhook as updateRow } from './webhooks/webhooks.sql.ts';
-import { checkAddress, checkFormat, openSecrets, refusedBroken, sealSecrets } from './webhooks/deliver.ts';
+import { resolveNotifications } from './notifications.notify.ts';
+import {
+  checkAddress,
+  checkFormat,
+  disabledCause,
+  openSecrets,
+  refusedBroken,
+  sealSecrets,
+} from './webhooks/deliver.ts';
 
 /** Changes a webhook. Stored headers stay with their server: for another one they are given anew. */
 export const updateWebhook = operation(contract.notifications.updateWebhook, async (context, { params, body }) => {
@@ -41,6 +49,10 @@ export const updateWebhook = operation(contract.notifications.updateWebhook, asy
     // Where an app has a person's go, it is switched off with the app: its former address is not kept.
     const changed = { kind: 'webhook', subject: row.id, name: new URL(url).host, before: 'elsewhere' } as const;
     if (url !== opened?.url) await noteLetIn(tx, actor, changed);
+    if (enabled && !row.enabled) {
+      const end = { accountId: actor.accountId, cause: disabledCause(row.id), resolution: 'resumed' } as const;
+      await resolveNotifications(kernel, tx, [end]);
+    }
     const terms = { name, format, types, enabled, sealed, isElsewhere };
     return toWebhook(await updateRow(tx, clock, row.id, terms), secrets, actor);
   });

@@ -6,6 +6,7 @@ import { findDevices, findFreshest, findListening } from '../devices/index.ts';
 import { deepLink, notify } from '../notifications/index.ts';
 import { type ControlRow, type Sessions, type SessionTurn, workPlatforms } from '../sessions/index.ts';
 import { firstLaunchState, type LaunchGiven, type LaunchMove, moveLaunch } from './prompts.launches.moves.ts';
+import { promptCause, resolvePrompt } from './prompts.resolved.ts';
 import {
   insertLaunch,
   type LaunchRow,
@@ -103,6 +104,7 @@ export class Launches {
     await notify(this.#kernel, tx, {
       accountId: prompt.account_id,
       dedupeKey: `prompt.key:${prompt.id}:${now.iso}`,
+      cause: promptCause(prompt.id),
       type: 'prompt.failed',
       title: `Failed: ${titleOf(prompt)}`,
       body: keyEnded,
@@ -129,6 +131,7 @@ export class Launches {
     await notify(this.#kernel, tx, {
       accountId,
       dedupeKey: `prompt.waiting:${run.id}`,
+      cause: promptCause(prompt.id),
       type: 'prompt.waiting',
       title: `Waits: ${titleOf(prompt)}`,
       body: of ? `Its device has not taken it; it goes to ${of.name}.` : run.moves_on ? goesOn : named,
@@ -143,7 +146,12 @@ export class Launches {
   async onControl(tx: Db, control: ControlRow): Promise<LaunchRow | undefined> {
     const now = await readNow(tx, this.#kernel.clock);
     const name = control.acked_at === null ? 'adopt' : 'take';
-    return this.#move(tx, now, { controlId: control.id }, name, { deviceId: control.target_device_id });
+    const run = await this.#move(tx, now, { controlId: control.id }, name, { deviceId: control.target_device_id });
+    if (run && name === 'take') {
+      const of = { id: run.prompt_id, account_id: run.account_id };
+      await resolvePrompt(this.#kernel, tx, of, 'started', ['prompt.waiting']);
+    }
+    return run;
   }
 
   /** The session of a launch is deleted, and its control with it. */
@@ -175,6 +183,7 @@ export class Launches {
     await notify(this.#kernel, tx, {
       accountId: prompt.account_id,
       dedupeKey: `prompt.run:${run.id}`,
+      ...(isFailed && { cause: promptCause(prompt.id) }),
       type: isFailed ? 'prompt.failed' : 'prompt.answered',
       title: `${isFailed ? 'Failed' : 'Answered'}: ${titleOf(prompt)}`,
       body: isFailed ? why : 'Its turn ended; the session has what was said.',

@@ -27,6 +27,7 @@ import {
   promptsQuota,
 } from './prompts.sql.ts';
 import { firstState, isClosed, movePrompt, type PromptMoveName } from './prompts.moves.ts';
+import { resolveMoved, resolvePrompt } from './prompts.resolved.ts';
 import { promptStates } from './prompts.states.ts';
 import { toPrompt } from './prompts.view.ts';
 
@@ -157,6 +158,7 @@ export class Prompts {
     await this.#launches.withdrawAll(tx, await readNow(tx, this.#kernel.clock), row, { stop });
     await deletePrompt(tx, id);
     await this.#kernel.feed.record(tx, [{ accountId, topic, op: 'deleted', id }]);
+    await resolvePrompt(this.#kernel, tx, row, 'removed');
   }
 
   /** Puts a prompt off, or with null makes it due at once; it is reminded of once more. */
@@ -322,6 +324,7 @@ export class Prompts {
     if (was && !is) await forgetWords(tx, row.id);
     if (is && !was) await this.#matching.keep(tx, row);
     await this.#tell(tx, 'updated', moved);
+    await resolveMoved(this.#kernel, tx, row, name);
     return moved;
   }
 

@@ -39,8 +39,14 @@ describe('prompts', () => {
   ];
   const inbox = async () =>
     (
-      (await phone.ask('GET', '/v1/notifications')).body.notifications as { type: string; url: string; body: string }[]
+      (await phone.ask('GET', '/v1/notifications')).body.notifications as {
+        type: string;
+        url: string;
+        body: string;
+        resolution?: string;
+      }[]
     ).filter(({ type }) => type === 'prompt.due');
+  const resolutions = async () => (await inbox()).map(({ resolution }) => resolution);
   const list = async (query = '') =>
     ((await phone.ask('GET', `/v1/prompts${query}`)).body.prompts as { id: string }[]).map(({ id }) => id);
 
@@ -197,7 +203,7 @@ describe('prompts', () => {
     assert.equal(told?.url, `svc://prompts/${id}`);
     const soon = new Date(clock.now() + 60_000).toISOString();
     await change(id, { not_before: soon });
-    assert.equal((await inbox()).length, 1);
+    assert.deepEqual(await resolutions(), ['postponed']);
     clock.advance(61_000);
     await until(async () => (clock.advance(1_000), (await inbox()).length === 2));
     clock.advance(60_000);
@@ -208,6 +214,8 @@ describe('prompts', () => {
     clock.advance(5_000);
     assert.deepEqual(await list('?status=due'), [id]);
     assert.equal((await inbox()).length, 2);
+    await change(id, { status: 'done' });
+    assert.deepEqual(await resolutions(), ['postponed', 'postponed']);
   });
 
   test('300 reminders of one instant are told in a few transactions, each once', async () => {

@@ -11,6 +11,7 @@ import { deepLink, type NewNotification, notify, notifyMany } from '../notificat
 import type { KeyLookup } from '../keys/index.ts';
 import type { Prompts } from './prompts.store.ts';
 import { keyEnded, titleOf } from './prompts.launches.ts';
+import { promptCause } from './prompts.resolved.ts';
 import { listKeyless, listUntaken } from './prompts.launches.sql.ts';
 import { disarm, listDue, lockDue, type PromptRow } from './prompts.sql.ts';
 
@@ -172,6 +173,7 @@ export class PromptTicker {
     return {
       accountId: row.account_id,
       dedupeKey: `prompt.due:${row.id}:${row.not_before ?? row.armed_at}`,
+      cause: promptCause(row.id),
       type: 'prompt.due',
       title: `Due: ${titleOf(row)}`,
       body: failure === undefined ? row.prompt.slice(0, mostBody).toWellFormed() : `It was not launched: ${failure}`,

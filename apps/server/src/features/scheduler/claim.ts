@@ -8,6 +8,7 @@ import { serveAs } from '../devices/index.ts';
 import type { Rights } from '../schedules/index.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
 import { askAgain, type Claimer, countRunning, type HostReport, seeHost } from './claims/hosts.sql.ts';
+import { resolveLate } from './outcomes/alerts.ts';
 import { claimFailover, claimForHost } from './claims/claims.sql.ts';
 import { openRunSpec } from './work/headers.ts';
 import { moveRun } from './outcomes/settle.ts';
@@ -57,6 +58,8 @@ export const claim = (claims: Claims): Operation =>
 
 /** A claim that waits looks again this often by itself: back-offs end and machines go offline without a word. */
 const lookAgainMs = 2_000;
+/** `late_after_s` is whole seconds: of a run that is taken sooner nobody was told. */
+const soonMs = 1_000;
 const uniqueViolation = '23505';
 
 /** Claims of hosts, at once or as soon as there is something. */
@@ -174,6 +177,8 @@ export class Claims {
         : await inTransaction(sql, async (db) =>
             (await countRunning(db, claimer.id, deviceId)) >= most ? undefined : take(db),
           );
+    // Only who was late was told of.
+    if (run && now.ms - Date.parse(run.created_at) >= soonMs) await resolveLate(this.#parts.kernel, sql, run);
     // Nothing is claimable by this, so no claim is woken.
     if (run) await feed.recorded(sql, [accountId]);
     return run;

@@ -6,7 +6,6 @@ import { plus, readNow } from '../../kernel/db/instant.ts';
 import { effective, lockSchedule } from '../schedules/index.ts';
 import { viewRun } from './runs.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
-import { noteDecided } from './outcomes/alerts.ts';
 import { moveRun } from './outcomes/settle.ts';
 import { findRun } from './scheduler.sql.ts';
 import { move } from './scheduler.moves.ts';
@@ -28,7 +27,6 @@ export const decide = (parts: SchedulerParts): Operation =>
       const details = { decision: body.decision, schedule_id: known.schedule_id };
       const act = { action: 'scheduler.decide', subject: known.id, details };
       if (decided) await writeAct(db, { accountId, by: context.by, ...act });
-      if (decided) await noteDecided(parts.kernel, db, decided);
       return decided;
     });
     if (!moved) throw notConfirmable((await findRun(context.db, known.id)) ?? known);

@@ -20,7 +20,7 @@ import {
   needsApproval,
   type SchedulerParts,
 } from './scheduler.admit.ts';
-import { tellAwaitingApproval } from './outcomes/alerts.ts';
+import { resolveHost, resolveSchedule, tellAwaitingApproval } from './outcomes/alerts.ts';
 import { Changes } from './scheduler.changes.ts';
 import { type CreatedRun, lockActive, rewriteWaiting } from './scheduler.sql.ts';
 import { move } from './scheduler.moves.ts';
@@ -59,8 +59,14 @@ export class Scheduler implements SchedulerOfSchedules {
   }
 
   /** Offers a machine once more what it handed back, as a person has approved something on it. */
-  askAgain(db: Db, accountId: string, deviceId: string): Promise<void> {
-    return askAgain(db, accountId, deviceId);
+  async askAgain(db: Db, schedule: ScheduleRow, deviceId: string): Promise<void> {
+    await askAgain(db, schedule.account_id, deviceId);
+    await resolveHost(this.parts.kernel, db, { ...schedule, schedule_id: schedule.id }, deviceId);
+  }
+
+  /** Resolves what was told of a schedule that is switched on again. */
+  noteSwitchedOn(db: Db, schedule: ScheduleRow): Promise<void> {
+    return resolveSchedule(this.parts.kernel, db, { ...schedule, schedule_id: schedule.id }, 'resumed');
   }
 
   /** Cancels what waits of a schedule that was switched off. */
@@ -68,9 +74,10 @@ export class Scheduler implements SchedulerOfSchedules {
     return cancelWaiting(this.parts, db, scheduleId, now);
   }
 
-  /** Cancels what runs and waits of a schedule. */
-  async cancelAll(db: Db, scheduleId: string, now: Instant): Promise<void> {
-    await cancelActive(this.parts, db, scheduleId, now, 'the schedule was deleted');
+  /** Cancels what runs and waits of a schedule that is being deleted. */
+  async cancelAll(db: Db, schedule: ScheduleRow, now: Instant): Promise<void> {
+    await cancelActive(this.parts, db, schedule.id, now, 'the schedule was deleted');
+    await resolveSchedule(this.parts.kernel, db, { ...schedule, schedule_id: schedule.id }, 'removed');
   }
 
   /** A page of the runs of a schedule, newest first, as they are answered. */

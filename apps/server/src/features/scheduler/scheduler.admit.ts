@@ -4,7 +4,7 @@ import type { Db } from '../../kernel/db/db.ts';
 import { type Instant, plus } from '../../kernel/db/instant.ts';
 import { defaultZone, effective, type ScheduleTerms, skipDaysOf, touchLastRun, zoneOf } from '../schedules/index.ts';
 import { noteAttempt } from './attempts/attempts.ts';
-import { tellAwaitingApproval, tellBudgetReached } from './outcomes/alerts.ts';
+import { resolveRun, tellAwaitingApproval, tellBudgetReached } from './outcomes/alerts.ts';
 import type { Changes } from './scheduler.changes.ts';
 import {
   changeRun,
@@ -153,7 +153,9 @@ export async function moveLocked(
     const change = step(run, now);
     if (!change) continue;
     moved.push(await changeRun(db, run, change));
-    await Promise.all([noteStart(db, run, moved.at(-1) as RunRow), noteAttempt(db, run, moved.at(-1) as RunRow, now)]);
+    const after = moved.at(-1) as RunRow;
+    await Promise.all([noteStart(db, run, after), noteAttempt(db, run, after, now)]);
+    await resolveRun(parts.kernel, db, run, after);
   }
   await tellRuns(parts, db, 'updated', moved);
   return moved;

@@ -29,7 +29,7 @@ export const approveCommand = (scheduler: SchedulerOfSchedules): Operation =>
       const approvedAt = (await readNow(db, context.clock)).iso;
       const approval = { device_id: deviceId, command_hash: body.command_hash, approved_at: approvedAt };
       await upsertApproval(db, { schedule_id: schedule.id, ...approval });
-      await scheduler.askAgain(db, accountId, deviceId);
+      await scheduler.askAgain(db, schedule, deviceId);
       const details = { device_id: deviceId, command_hash: body.command_hash };
       const act = { action: 'schedules.approveCommand', subject: schedule.id, details };
       await writeAct(db, { accountId, by, ...act });

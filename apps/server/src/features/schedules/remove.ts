@@ -14,7 +14,7 @@ export const remove = (scheduler: SchedulerOfSchedules): Operation =>
       if (!(await findSchedule(db, accountId, params.id))) throw notFound('schedule');
       const schedule = await lockSchedule(db, params.id);
       if (!schedule) throw notFound('schedule');
-      await scheduler.cancelAll(db, params.id, await readNow(db, context.clock));
+      await scheduler.cancelAll(db, schedule, await readNow(db, context.clock));
       await deleteSchedule(db, params.id);
       await context.kernel.feed.record(db, [scheduleChange('deleted', schedule)]);
       await scheduler.wake(db, accountId);

@@ -13,12 +13,14 @@ export interface SchedulerOfSchedules {
    * waits for a person again.
    */
   rewriteWaiting(db: Db, schedule: ScheduleRow, isOtherWork: boolean, now: Instant): Promise<void>;
-  /** Offers a machine once more what it handed back, as a person has approved something on it. */
-  askAgain(db: Db, accountId: string, deviceId: string): Promise<void>;
+  /** Offers a machine once more what it handed back, as a person has approved this schedule's command on it. */
+  askAgain(db: Db, schedule: ScheduleRow, deviceId: string): Promise<void>;
+  /** Resolves what was told of a schedule that is switched on again. */
+  noteSwitchedOn(db: Db, schedule: ScheduleRow): Promise<void>;
   /** Cancels what waits of a schedule that was switched off. */
   cancelWaiting(db: Db, scheduleId: string, now: Instant): Promise<void>;
-  /** Cancels what runs and waits of a schedule. */
-  cancelAll(db: Db, scheduleId: string, now: Instant): Promise<void>;
+  /** Cancels what runs and waits of a schedule that is being deleted. */
+  cancelAll(db: Db, schedule: ScheduleRow, now: Instant): Promise<void>;
   /** A page of the runs of a schedule, newest first, as they are answered. */
   runsOf(
     accountId: string,

@@ -75,6 +75,7 @@ export const update = ({ scheduler, rights }: Parts): Operation =>
         JSON.stringify([known.kind, known.spec]) !== JSON.stringify([definition.kind, definition.spec]);
       await scheduler.rewriteWaiting(db, updated, isOtherWork, at);
       if (stored.enabled && !updated.enabled) await scheduler.cancelWaiting(db, updated.id, at);
+      if (!stored.enabled && updated.enabled) await scheduler.noteSwitchedOn(db, updated);
       await context.kernel.feed.record(db, [scheduleChange('updated', updated)]);
       await scheduler.wake(db, accountId);
       return { row: updated, now: at };

@@ -103,6 +103,8 @@ describe('a platform whose worker is gone', () => {
     assert.equal((await ready(gateway)).status, 200);
     await until(async () => (await types()).length === 2 && said('a worker runs again') === 2);
     assert.deepEqual(await types(), ['system.worker_missing', 'system.worker_back']);
+    const [over, begun] = (await http(gateway.url, '/v1/notifications', { key: account.key })).body.notifications;
+    assert.deepEqual([over.resolution, begun.resolution], [undefined, 'recovered']);
     const found = (await checkPlatform(gateway.kernel)).find(({ name }) => name === 'worker');
     assert.deepEqual([found?.ok, found?.found], [true, '2 gateways, 1 worker']);
   });

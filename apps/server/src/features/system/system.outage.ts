@@ -4,7 +4,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { PartPresence } from '../../kernel/peers/parts.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { listOperators } from '../accounts/index.ts';
-import { type NewNotification, notifyMany } from '../notifications/index.ts';
+import { type NewNotification, notifyMany, resolveNotifications } from '../notifications/index.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 
 const lookEveryMs = 2_000;
@@ -147,14 +147,25 @@ async function tellOperators(kernel: Kernel, { fact, begun, over }: Outage, pres
     const now = new Date(clock.now()).toISOString();
     const isMissing = presence === 'missing';
     const isFirst = isMissing ? await claimFact(db, fact, Buffer.from(now)) : await removeFact(db, fact);
-    const told = isMissing ? begun : over;
-    if (!isFirst || presence === 'none' || !told) return false;
+    if (!isFirst) return false;
     const accounts = await listOperators(db);
-    await notifyMany(
-      kernel,
-      db,
-      accounts.map((accountId) => ({ accountId, dedupeKey: `${told.type}:${now}`, ...told })),
-    );
-    return true;
+    const told = isMissing ? begun : presence === 'none' ? undefined : over;
+    const dedupeKey = told && `${told.type}:${now}`;
+    const said = told && { ...told, dedupeKey, ...(isMissing && { cause: fact }) };
+    if (said)
+      await notifyMany(
+        kernel,
+        db,
+        accounts.map((accountId) => ({ accountId, ...said })),
+      );
+    if (isMissing) return true;
+    const ends = accounts.map((accountId) => ({
+      accountId,
+      cause: fact,
+      resolution: 'recovered' as const,
+      ...(dedupeKey !== undefined && { instead: dedupeKey }),
+    }));
+    await resolveNotifications(kernel, db, ends);
+    return said !== undefined;
   });
 }

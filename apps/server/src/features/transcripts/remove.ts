@@ -3,6 +3,7 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { noteGone } from '../../kernel/records/let-in.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { deleteAudio } from './library/audio.ts';
+import { resolveFailed } from './pipeline/tell.ts';
 import { removedTopic } from './transcripts.pipeline.ts';
 import { releaseMinutes } from './library/allowance.ts';
 import { tracksOf } from './transcripts.sql.ts';
@@ -19,6 +20,7 @@ export const remove = (transcripts: Transcripts, uploads: Uploads): Operation =>
       await uploads.release(tx, id);
       await releaseMinutes(tx, id);
       await transcripts.remove(tx, row);
+      await resolveFailed(context.kernel, tx, row, 'removed');
       await noteGone(tx, ['share'], `${id}/`);
       await writeAct(tx, { accountId, by: context.by, action: 'transcripts.remove', subject: id });
       await context.kernel.bus.publish(tx, removedTopic, { id });

@@ -4,6 +4,7 @@ import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { reserveAgain } from './library/allowance.ts';
+import { resolveFailed } from './pipeline/tell.ts';
 import type { Settling } from './pipeline/settle.ts';
 import { changeStep, deleteSteps, stepsOf } from './pipeline/steps.sql.ts';
 import { checkOver } from './transcripts.over.ts';
@@ -26,21 +27,18 @@ export const retranscribe = (transcripts: Transcripts, settling: Settling): Oper
       checkOver(locked);
       if (locked.audio_purged_at !== null)
         throw new ApiError('audio_purged', 'the audio of this recording was deleted after 30 days; its text stays');
-      const ms = locked.duration_ms ?? 0;
-      await reserveAgain(context.kernel, tx, { transcriptId: locked.id, accountId, ms });
+      await reserveAgain(context.kernel, tx, { transcriptId: locked.id, accountId, ms: locked.duration_ms ?? 0 });
       const now = await readNow(tx, context.clock);
       const { isResumed, isHeard } = await resetFailed(tx, now, locked);
       const moved = await transcripts.move(tx, now, locked, 'retranscribe', { keyId });
+      if (moved) await resolveFailed(context.kernel, tx, moved, 'started');
       if (!moved) throw new ApiError('still_processing', 'this recording is being processed; wait for its end');
       if (isResumed) {
         await settling.plan({ tx, row: moved }, isHeard ? [{ kind: 'stitch' }] : []);
         return moved;
       }
-      if (moved.generation >= mostAnew)
-        throw new ApiError(
-          'quota_exceeded',
-          `this recording was transcribed anew ${mostAnew} times; record it as another`,
-        );
+      const tooOften = `this recording was transcribed anew ${mostAnew} times; record it as another`;
+      if (moved.generation >= mostAnew) throw new ApiError('quota_exceeded', tooOften);
       const anew = await transcripts.change(tx, moved, { generation: moved.generation + 1 });
       await settling.plan({ tx, row: anew }, [{ kind: 'prepare' }]);
       return anew;

@@ -109,17 +109,26 @@ export async function takeInvitation(
   return row;
 }
 
-/** Declines an invitation; false where none waits. */
+/** Whether an invitation of somebody by another one waits. */
+export async function isInvitedBy(db: Db, accountId: string, by: string): Promise<boolean> {
+  const rows = await db`
+    select from environments.invitations
+    where account_id = ${accountId} and invited_by = ${by} and declined_at is null limit 1`;
+  return rows.length > 0;
+}
+
+/** Declines an invitation, and answers by whom it was; undefined where none waits. */
 export async function declineInvitation(
   db: Db,
   time: Time,
   environmentId: string,
   accountId: string,
-): Promise<boolean> {
-  const { count } = await db`
+): Promise<{ invited_by: string | null } | undefined> {
+  const [row] = await db<{ invited_by: string | null }[]>`
     update environments.invitations set declined_at = ${nowOf(db, time)}
-    where environment_id = ${environmentId} and account_id = ${accountId} and declined_at is null`;
-  return count > 0;
+    where environment_id = ${environmentId} and account_id = ${accountId} and declined_at is null
+    returning invited_by`;
+  return row;
 }
 
 /** Changes the role that somebody is invited for; `by`: by whose word they come from now on, if not by the same. */
@@ -135,14 +144,20 @@ export async function changeInvitedRole(
     where environment_id = ${environmentId} and account_id = ${accountId}`;
 }
 
-/** Takes an invitation back. That its person declined stays known. */
-export async function withdrawInvitation(db: Db, time: Time, environmentId: string, accountId: string): Promise<void> {
+/** Takes an invitation back, and answers by whom one was that waited. That its person declined stays known. */
+export async function withdrawInvitation(
+  db: Db,
+  time: Time,
+  environmentId: string,
+  accountId: string,
+): Promise<{ invited_by: string | null } | undefined> {
   await db`
     update environments.invitations set withdrawn_at = ${nowOf(db, time)}
     where environment_id = ${environmentId} and account_id = ${accountId} and declined_at is not null`;
-  await db`
+  const [row] = await db<{ invited_by: string | null }[]>`
     delete from environments.invitations
-    where environment_id = ${environmentId} and account_id = ${accountId} and declined_at is null`;
+    where environment_id = ${environmentId} and account_id = ${accountId} and declined_at is null returning invited_by`;
+  return row;
 }
 
 /** Drops an invitation with its answer, for somebody who is a member by another right. */

@@ -13,6 +13,8 @@ interface Pushed {
   unread: number;
   /** Whoever looks at the locked screen learns nothing but what kind of thing happened. */
   hideContents: boolean;
+  /** How its cause ended, in words: it takes the place of what is shown, without a sound. */
+  over?: string;
 }
 
 /** A push service takes 4,096 bytes, of which encryption needs 103; some take less. */
@@ -22,18 +24,25 @@ const mostBytes = 3_500;
  * The text for a browser: a Declarative Web Push message, which Safari shows by itself, and beside it what our service worker
  * needs for buttons. A text that is too long loses of its body first.
  */
-export function pushPayload({ record, tag, navigate, unread, hideContents }: Pushed): string {
+export function pushPayload({ record, tag, navigate, unread, hideContents, over }: Pushed): string {
   const { id, type, actions } = record;
   const title = hideContents ? plainTitle(type) : record.title;
   const textOf = (body: string): string =>
     JSON.stringify({
       web_push: 8030,
-      notification: { title, ...(body !== '' && { body }), navigate, tag, app_badge: unread },
+      notification: {
+        title,
+        ...(body !== '' && { body }),
+        navigate,
+        tag,
+        ...(over !== undefined && { silent: true }),
+        app_badge: unread,
+      },
       // Where the standard has it now; Safari 18.4 reads it above.
       app_badge: unread,
-      svc: { id, type, actions },
+      svc: { id, type, actions, ...(over !== undefined && { over: true }) },
     });
-  const body = hideContents ? '' : record.body;
+  const body = over ?? (hideContents ? '' : record.body);
   for (let most = body.length; ; most = Math.floor(most * 0.8)) {
     const text = textOf(most === body.length ? body : cut(body, most));
     if (Buffer.byteLength(text) <= mostBytes || most === 0) return text;

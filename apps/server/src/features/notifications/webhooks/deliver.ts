@@ -244,6 +244,9 @@ const why: Record<DisabledReason, string> = {
   broken: 'What is stored of it cannot be opened any more. Send its address and headers anew, or delete it.',
 };
 
+/** Of notifications that a webhook was switched off. */
+export const disabledCause = (id: string): string => `webhook:${id}`;
+
 /** Switches a webhook off and tells the account, which reaches it by its other ways only. */
 async function switchOff(kernel: Kernel, tx: Db, id: string, reason: DisabledReason): Promise<void> {
   const webhook = await disableWebhook(tx, kernel.clock, id, reason);
@@ -256,6 +259,7 @@ async function switchOff(kernel: Kernel, tx: Db, id: string, reason: DisabledRea
     body: why[reason],
     severity: 'warning',
     data: { webhook_id: id, reason },
+    cause: disabledCause(id),
   });
 }
 
@@ -275,6 +279,8 @@ export async function tryWebhook(kernel: Kernel, webhook: WebhookRow): Promise<A
     created_at: (await readNow(sql, clock)).iso,
     read_at: null,
     archived_at: null,
+    resolved_at: null,
+    resolution: null,
   };
   const { format } = webhook;
   const secrets = openSecrets(kernel, webhook);

@@ -354,7 +354,7 @@ describe('webhooks of notifications: receivers that fail', () => {
     const config = { appScheme: 'svc', hubUrl: 'https://hub.test' };
     const requestFor = (format: 'ntfy' | 'slack', change: object) =>
       requestOf(format, 'https://a.test/t', {
-        row: { ...row, read_at: null, archived_at: null, url: null, ...change },
+        row: { ...row, read_at: null, archived_at: null, resolved_at: null, resolution: null, url: null, ...change },
         record: {},
         config,
       }).body;

@@ -472,6 +472,8 @@ describe('webhooks of notifications', () => {
       data: null,
       created_at: new Date(0).toISOString(),
       read_at: null,
+      resolved_at: null,
+      resolution: null,
       archived_at: null,
     } as const;
     const config = { appScheme: 'svc', hubUrl: 'https://hub.test' };

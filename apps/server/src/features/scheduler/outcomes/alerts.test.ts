@@ -12,6 +12,9 @@ describe('scheduler: what people are told', () => {
   });
   const byHand = { trigger: { type: 'event', trigger_id: 'never' }, name: 'backup' };
   const told = async (): Promise<Json[]> => (await t.call('GET', '/v1/notifications')).body.notifications;
+  /** What was told, newest first, and how it was resolved. */
+  const resolved = async (): Promise<string[]> =>
+    (await told()).map(({ type, resolution }) => (resolution === undefined ? type : `${type}: ${resolution}`));
   const types = async (): Promise<string[]> =>
     (await told()).map((notification) => notification.type as string).toSorted();
   /** Runs it once and ends it. */
@@ -30,10 +33,36 @@ describe('scheduler: what people are told', () => {
     assert.equal(notification.title, 'backup awaits approval');
     assert.equal(notification.url, `svc://schedule-runs/${run.id}`);
     assert.deepEqual(notification.data, { run_id: run.id, schedule_id: schedule.id, state: 'awaiting_approval' });
-    // Who decides it elsewhere has read it.
-    assert.equal(notification.read_at, undefined);
+    assert.deepEqual([notification.read_at, notification.resolved_at], [undefined, undefined]);
     await t.call('POST', `/v1/schedule-runs/${run.id}/decision`, { decision: 'approve' });
+    assert.deepEqual(await resolved(), ['schedule.approval: approved']);
     assert.notEqual((await told())[0].read_at, undefined);
+  });
+
+  test('what was told of a run or a schedule is resolved by whatever ends it', async () => {
+    const approval = { policy: { approval: 'always' } };
+    const gone = await t.create({ ...byHand, ...approval });
+    await t.runNow(gone);
+    await t.call('DELETE', `/v1/schedules/${gone.id}`);
+    assert.deepEqual(await resolved(), ['schedule.approval: cancelled']);
+
+    const late = await t.create({ ...byHand, late_after_s: 30 });
+    await t.runNow(late);
+    await t.turn(31 * second, async () => (await told()).length === 2);
+    const device = newDevice();
+    const run = await t.claim(device);
+    assert.deepEqual(await resolved(), ['schedule.late: started', 'schedule.approval: cancelled']);
+    await t.result(run, device, { ok: false, exit_code: 1 });
+    assert.deepEqual((await resolved())[0], 'schedule.failed');
+    await end(late, { ok: true });
+    assert.deepEqual((await resolved())[0], 'schedule.failed: recovered');
+
+    const off = await t.create({ ...byHand, policy: { pause_after_failures: 1 } });
+    await end(off, { ok: false });
+    assert.deepEqual((await resolved()).slice(0, 2), ['schedule.disabled', 'schedule.failed']);
+    await t.call('PATCH', `/v1/schedules/${off.id}`, { enabled: true });
+    assert.deepEqual((await resolved()).slice(0, 2), ['schedule.disabled: resumed', 'schedule.failed: resumed']);
+    assert.equal((await t.call('GET', '/v1/notifications')).body.unread_count, 0);
   });
 
   test('an exit code that a machine tells of in words is told once', async () => {

@@ -3,9 +3,10 @@ import type { Kernel } from '../../../kernel/kernel.ts';
 import type { Db } from '../../../kernel/db/db.ts';
 import type { Instant } from '../../../kernel/db/instant.ts';
 import { findDevices } from '../../devices/index.ts';
-import { deepLink, markRead, notify } from '../../notifications/index.ts';
+import { deepLink, type EndOfCause, notify, resolveNotifications } from '../../notifications/index.ts';
 import type { ScheduleTerms } from '../../schedules/index.ts';
 import type { CreatedRun, RunRow } from '../scheduler.sql.ts';
+import { runStates } from '../scheduler.states.ts';
 
 /** Alerts about schedules and runs (document 2, Events). Each is sent once: its key drops repeats. */
 type Severity = 'info' | 'warning' | 'critical';
@@ -14,9 +15,9 @@ async function tellOfRun(
   kernel: Kernel,
   db: Db,
   run: CreatedRun,
-  alert: { type: string; title: string; body: string; severity: Severity; key?: string },
+  alert: { type: string; title: string; body: string; severity: Severity; key?: string; cause?: string },
 ): Promise<void> {
-  const { type, title, body, severity, key = run.id } = alert;
+  const { type, title, body, severity, key = run.id, cause } = alert;
   await notify(kernel, db, {
     accountId: run.account_id,
     dedupeKey: `${type}:${key}`,
@@ -26,6 +27,7 @@ async function tellOfRun(
     severity,
     url: deepLink(kernel.config, 'schedule-runs', run.id),
     data: { run_id: run.id, schedule_id: run.schedule_id, state: run.state },
+    ...(cause !== undefined && { cause }),
   });
 }
 
@@ -39,12 +41,9 @@ export async function tellAwaitingApproval(kernel: Kernel, db: Db, run: CreatedR
     // An edit may ask a second time.
     key: `${run.id}:${now.ms}`,
     severity: 'warning',
+    cause: runCause(run.id),
   });
 }
-
-/** Somebody decided it: nobody else has to. */
-export const noteDecided = (kernel: Kernel, db: Db, run: Pick<RunRow, 'id' | 'account_id'>): Promise<void> =>
-  markRead(kernel, db, run.account_id, `schedule.approval:${run.id}:`);
 
 /** Nobody started a run within `late_after_s`. */
 export async function tellLate(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
@@ -54,6 +53,7 @@ export async function tellLate(kernel: Kernel, db: Db, run: RunRow): Promise<voi
     title: `${run.name} was not started`,
     body,
     severity: 'warning',
+    cause: runCause(run.id),
   });
 }
 
@@ -70,6 +70,7 @@ export async function tellMustApprove(kernel: Kernel, db: Db, run: RunRow): Prom
     // Once for what is to be approved.
     key: [run.schedule_id, device, hashOf(run)].join(':'),
     severity: 'warning',
+    cause: hostCause(run.schedule_id, device),
   });
 }
 
@@ -83,7 +84,8 @@ export async function tellFailed(kernel: Kernel, db: Db, run: RunRow, cause: str
   const parts = run.error !== null && exit !== undefined && run.error.includes(exit) ? [run.error] : [run.error, exit];
   const body = parts.filter((part) => part != null).join(', ') || 'The run failed.';
   const title = `${run.name} ${run.state === 'timed_out' ? 'timed out' : 'failed'}`;
-  await tellOfRun(kernel, db, run, { type: 'schedule.failed', title, body, key: cause, severity: 'critical' });
+  const alert = { type: 'schedule.failed', title, body, key: cause, severity: 'critical' } as const;
+  await tellOfRun(kernel, db, run, { ...alert, cause: scheduleCause(run.schedule_id) });
 }
 
 /** A run succeeded, and its schedule asks to hear of each. */
@@ -109,9 +111,9 @@ async function tellOfSchedule(
   kernel: Kernel,
   db: Db,
   schedule: ScheduleTerms,
-  alert: { type: string; title: string; body: string; key: string },
+  alert: { type: string; title: string; body: string; key: string; cause?: string },
 ): Promise<void> {
-  const { type, title, body, key } = alert;
+  const { type, title, body, key, cause } = alert;
   await notify(kernel, db, {
     accountId: schedule.account_id,
     dedupeKey: `${type}:${schedule.id}:${key}`,
@@ -121,6 +123,7 @@ async function tellOfSchedule(
     severity: 'warning',
     url: deepLink(kernel.config, 'schedules', schedule.id),
     data: { schedule_id: schedule.id },
+    ...(cause !== undefined && { cause }),
   });
 }
 
@@ -141,5 +144,55 @@ export async function tellDisabled(kernel: Kernel, db: Db, schedule: ScheduleTer
     title: `${schedule.name} was switched off`,
     body: `${schedule.failures} runs failed in a row. Mend the cause, then enable the schedule again.`,
     key: run.id,
+    cause: scheduleCause(schedule.id),
   });
 }
+
+// Of what alerts tell, and wait for the end of.
+const runCause = (runId: string): string => `run:${runId}`;
+const hostCause = (scheduleId: string, deviceId: string): string => `host:${scheduleId}:${deviceId}`;
+const scheduleCause = (scheduleId: string): string => `schedule:${scheduleId}`;
+
+type Of = Pick<RunRow, 'account_id' | 'schedule_id'>;
+
+/** A run that waited for somebody, or that a machine handed back, goes on or is over. */
+export async function resolveRun(kernel: Kernel, db: Db, was: RunRow, is: RunRow): Promise<void> {
+  const ends: EndOfCause[] = [];
+  const isOver = runStates.isFinal(is.state);
+  const waited = was.state === 'awaiting_approval' || (was.state === 'pending' && isOver);
+  const { account_id: accountId, schedule_id: scheduleId } = is;
+  if (waited && is.state !== was.state) ends.push({ accountId, cause: runCause(is.id), resolution: endOf(is) });
+  // It was handed back before, and was done now: its machine has approved it.
+  const ran = is.state === 'succeeded' || is.state === 'failed' || is.state === 'timed_out';
+  if (ran && is.attempt > 1 && is.holder_id !== null)
+    ends.push({ accountId, cause: hostCause(scheduleId, is.holder_id), resolution: 'approved' });
+  await resolveNotifications(kernel, db, ends);
+}
+
+/** How what a run waited for ended. */
+function endOf({ state }: RunRow): EndOfCause['resolution'] {
+  if (state === 'pending') return 'approved';
+  if (state === 'skipped' || state === 'cancelled' || state === 'expired') return state;
+  return state === 'running' || state === 'succeeded' ? 'started' : 'cancelled';
+}
+
+/** A run that nobody had started was taken by somebody. */
+export const resolveLate = (kernel: Kernel, db: Db, { id, account_id: accountId }: RunRow): Promise<void> =>
+  resolveNotifications(kernel, db, [{ accountId, cause: runCause(id), resolution: 'started' }]);
+
+/** A schedule whose runs failed works again (`recovered`), was switched on again (`resumed`), or is gone (`removed`). */
+export const resolveSchedule = (
+  kernel: Kernel,
+  db: Db,
+  { account_id: accountId, schedule_id: id }: Of,
+  resolution: 'recovered' | 'resumed' | 'removed',
+): Promise<void> => resolveNotifications(kernel, db, [{ accountId, cause: scheduleCause(id), resolution }]);
+
+/** A command was approved on a machine. */
+export const resolveHost = (
+  kernel: Kernel,
+  db: Db,
+  { account_id: accountId, schedule_id: id }: Of,
+  deviceId: string,
+): Promise<void> =>
+  resolveNotifications(kernel, db, [{ accountId, cause: hostCause(id, deviceId), resolution: 'approved' }]);

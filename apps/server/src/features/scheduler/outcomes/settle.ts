@@ -12,7 +12,15 @@ import {
 } from '../../schedules/index.ts';
 import { noteAttempt } from '../attempts/attempts.ts';
 import { admit, cancelWaiting, copyOf, noteStart, type SchedulerParts, tellRuns } from '../scheduler.admit.ts';
-import { tellChanged, tellDisabled, tellFailed, tellRecovered, tellSucceeded } from './alerts.ts';
+import {
+  resolveRun,
+  resolveSchedule,
+  tellChanged,
+  tellDisabled,
+  tellFailed,
+  tellRecovered,
+  tellSucceeded,
+} from './alerts.ts';
 import { confirmEnd, type EndedAttempt } from '../claims/claims.sql.ts';
 import { listSteps } from '../scheduler.runs.sql.ts';
 import { changeRun, lockRun, rewriteWaiting, type RunRow } from '../scheduler.sql.ts';
@@ -58,6 +66,7 @@ export async function moveOn(
     moved = (await lockRun(db, run.id)) as RunRow;
   }
   await Promise.all([noteStart(db, run, moved), noteAttempt(db, run, moved, now)]);
+  await resolveRun(parts.kernel, db, run, moved);
   if (runStates.isFinal(moved.state) && schedule) await settle(parts, db, schedule, moved, now, outputHash);
   await tellRuns(parts, db, 'updated', [moved]);
   return moved;
@@ -121,6 +130,7 @@ async function settleSuccess(
   const changed = schedule.last_output_hash !== null && schedule.last_output_hash !== hash;
   const { notify } = effective(schedule);
   const recovered = schedule.failures > 0;
+  if (recovered) await resolveSchedule(kernel, db, run, 'recovered');
   if (notify === 'always') await tellSucceeded(kernel, db, run);
   else if (notify === 'on_change' && recovered && schedule.alert_on_fail !== false)
     await tellRecovered(kernel, db, run);

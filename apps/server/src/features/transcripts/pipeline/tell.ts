@@ -1,6 +1,6 @@
 import type { Db } from '../../../kernel/db/db.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
-import { deepLink, notify } from '../../notifications/index.ts';
+import { deepLink, type EndOfCause, notify, resolveNotifications } from '../../notifications/index.ts';
 import type { TranscriptRow } from '../transcripts.rows.ts';
 import { titleOf } from '../transcripts.view.ts';
 
@@ -11,6 +11,17 @@ export interface TranscriptHooks {
     over: { accountId: string; event: 'transcript.ready' | 'transcript.failed'; transcriptId: string },
   ) => Promise<void>;
 }
+
+/** Of notifications that a recording was not transcribed. */
+const failedCause = (id: string): string => `transcript:${id}`;
+
+/** Resolves what was told of a recording that was not transcribed. */
+export const resolveFailed = (
+  kernel: Kernel,
+  tx: Db,
+  { id, account_id: accountId }: Pick<TranscriptRow, 'id' | 'account_id'>,
+  resolution: EndOfCause['resolution'],
+): Promise<void> => resolveNotifications(kernel, tx, [{ accountId, cause: failedCause(id), resolution }]);
 
 /** Tells the owner, webhooks and triggers what became of a recording, once a generation. */
 export class Tellers {
@@ -24,6 +35,7 @@ export class Tellers {
 
   /** All is there. */
   async ready(tx: Db, row: TranscriptRow): Promise<void> {
+    await resolveFailed(this.#kernel, tx, row, 'recovered');
     await this.#tell(tx, row, 'transcript.ready', `${titleOf(row)} is transcribed`, lacksOf(row));
   }
 
@@ -48,6 +60,7 @@ export class Tellers {
       url: deepLink(this.#kernel.config, 'transcripts', row.id),
       severity: type === 'transcript.ready' ? 'info' : 'warning',
       data: { transcript_id: row.id },
+      ...(type === 'transcript.failed' && { cause: failedCause(row.id) }),
     });
     await this.#hooks.onOver?.(tx, { accountId: row.account_id, event: type, transcriptId: row.id });
   }
