@@ -7,7 +7,7 @@ import { describe, test } from 'node:test';
 import { entries, machines, paths, readSources, root, verbs } from './repository.ts';
 import { checkExports } from './exports.ts';
 import { checkNames, checkUrls } from './names.ts';
-import { checkAll, checkCycles, checkFloors, checkGlobals, checkImports, checkSql } from './rules.ts';
+import { checkAll, checkCycles, checkFloors, checkGlobals, checkImports, checkPresses, checkSql } from './rules.ts';
 import type { Source } from './source.ts';
 import { checkStates } from './states.ts';
 
@@ -54,6 +54,13 @@ describe('architecture rules', () => {
     assert.equal(found('base/x.ts', `import { readRows } from '../../postgres/embedded.ts';`), 1);
     assert.equal(found('cellar/x.ts', ''), 1);
     assert.equal(found('http/x.ts', `import { ApiError } from '../base/errors.ts';\nimport '../../config.ts';`), 0);
+  });
+
+  test('find a press of the hub whose answer is thrown away before it is said to be done', () => {
+    const press = (text: string) => checkPresses(planted('apps/hub/src/pages/x.tsx', text)).length;
+    assert.equal(press(`acts.run(async () => hide().then(() => true), { done: text.hidden })`), 1);
+    assert.equal(press(`acts.run<unknown>(work, { done: text.made })`), 1);
+    assert.equal(press(`acts.run(hide, { done: (isDone) => (isDone ? done(text.hidden) : refused(text.gone)) })`), 0);
   });
 
   test('find process.env and the wall clock where they do not belong', () => {

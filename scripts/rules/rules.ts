@@ -164,6 +164,20 @@ export function checkSql(sources: readonly Source[]): Violation[] {
   });
 }
 
+/**
+ * What the hub says after a press follows from the answer: `acts.run` demands a look at one that tells whether it was done (`Said`),
+ * so none is thrown away before.
+ */
+export function checkPresses(sources: readonly Source[]): Violation[] {
+  const thrown = /\.then\(\(\) => (?:true|undefined)\)|\bacts\.run<(?:unknown|any|void)>|as Said</;
+  return sources
+    .filter(({ path }) => path.startsWith('apps/hub/src/') && !isTest(path))
+    .flatMap(({ path, text }) => {
+      const found = thrown.exec(text)?.[0];
+      return found === undefined ? [] : [{ path, rule: 'a press says what came of it', found }];
+    });
+}
+
 /** Every rule over the whole repository. `paths` maps operations to their URLs. */
 export function checkAll(
   sources: readonly Source[],
@@ -182,5 +196,6 @@ export function checkAll(
     ...checkSql(sources),
     ...checkStates(sources, machines),
     ...checkNames(sources, contract),
+    ...checkPresses(sources),
   ];
 }

@@ -27,6 +27,10 @@ const textOf = (value: unknown): string | undefined => (typeof value === 'string
 export const withdrawnBy = ({ notification = {}, svc = {} }: PushMessage): string | undefined =>
   svc.over === true ? textOf(notification.tag) : undefined;
 
+/** The status of an answer to a button; 422 for a success that did nothing, such as a run that may not be made now. */
+export const statusOf = (status: number, body: unknown): number =>
+  status < 300 && (body as { queued?: unknown } | null | undefined)?.queued === false ? 422 : status;
+
 /** A notification as the browser shows it. Acts that are not on the list have no button. */
 export function noteOf(
   { notification = {}, svc = {} }: PushMessage,

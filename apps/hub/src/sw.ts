@@ -1,6 +1,6 @@
 /// <reference lib="webworker" />
 import { allowedPath, isAllowedAction } from '@svc/contract/actions';
-import { noteOf, type PushMessage, withdrawnBy } from './push.note.rules.ts';
+import { noteOf, type PushMessage, statusOf, withdrawnBy } from './push.note.rules.ts';
 import { dropAct, keepAct, type WaitingAct, waitingActs } from './sw.acts.ts';
 import { dropUpload, keepFile, keepUpload, mostSharedBytes, sharedId, waitingUploads } from './uploads.store.ts';
 import { wordsOfNotes } from './words/notes.ts';
@@ -179,19 +179,20 @@ async function sendWaiting(): Promise<void> {
 const isBusy = (status: number): boolean => status === 429 || status >= 500;
 
 async function send({ key, method, path, body }: WaitingAct): Promise<number> {
-  const { status } = await fetch(path, {
+  const answer = await fetch(path, {
     method,
     credentials: 'same-origin',
     headers: { 'x-svc-hub': '1', 'content-type': 'application/json', 'idempotency-key': key },
     ...(body && { body: JSON.stringify(body) }),
   });
-  return status;
+  return statusOf(answer.status, await answer.json().catch(() => undefined));
 }
 
 /** Says in the notification what the server answered; false when only the page can go on. */
 async function tell(waiting: WaitingAct, status: number): Promise<boolean> {
   if (status < 300) await say(waiting, words().done);
   else if (status === 409 || status === 404) await say(waiting, words().decided);
+  else if (status === 422) await say(waiting, words().refused);
   else return false;
   return true;
 }

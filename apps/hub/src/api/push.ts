@@ -21,15 +21,16 @@ export async function pushState(): Promise<PushState> {
   return 'on';
 }
 
-/** Asks for the permission and subscribes. Throws when the browser's push service refuses. */
-export async function enablePush(): Promise<PushState> {
-  if ((await Notification.requestPermission()) !== 'granted') return 'denied';
+/** Asks for the permission and subscribes; answers whether a test is on its way too. Throws when the browser's push service refuses. */
+export async function enablePush(): Promise<{ state: PushState; isTested: boolean }> {
+  if ((await Notification.requestPermission()) !== 'granted') return { state: 'denied', isTested: false };
   const registration = await navigator.serviceWorker.ready;
   const { public_key: key } = await api.notifications.vapidKey();
   const subscription = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
   await send(subscription);
-  await api.notifications.sendTest({});
-  return 'on';
+  // It is told from here on, whether the test goes out or not.
+  const { targets } = await api.notifications.sendTest({}).catch(() => ({ targets: [] }));
+  return { state: 'on', isTested: targets.some(({ channel, sent }) => channel === 'push' && sent) };
 }
 
 /** The subscription of this browser; undefined: it is not told. */
@@ -49,12 +50,13 @@ const hiddenName = 'svc-push-hidden';
 /** Whether this device's notifications were asked to hide what they tell. The API keeps it, and does not answer it. */
 export const hidesHere = (): boolean => keptHere(hiddenName) === '1';
 
-/** Hides what notifications of this device tell, or shows it again. */
-export async function hideHere(isHidden: boolean): Promise<void> {
+/** Hides what notifications of this device tell, or shows it again; false where it is not told any more. */
+export async function hideHere(isHidden: boolean): Promise<boolean> {
   const subscription = await subscriptionHere();
-  if (!subscription) return;
+  if (!subscription) return false;
   await send(subscription, isHidden);
   keepHere(hiddenName, isHidden ? '1' : '0');
+  return true;
 }
 
 /** Takes a notification that is over off this device's screen. */
@@ -65,13 +67,14 @@ export async function closeNote(id: string): Promise<void> {
 }
 
 /** Tells this browser no more. */
-export async function stopPush(): Promise<void> {
+export async function stopPush(): Promise<true> {
   const subscription = await subscriptionHere();
-  if (!subscription) return;
+  if (!subscription) return true;
   const { endpoint } = subscription;
   await api.notifications.unsubscribe({ body: { endpoint } });
   await subscription.unsubscribe();
   keepHere(hiddenName, '0');
+  return true;
 }
 
 /** How the list of devices calls this one, such as "Android" or "Windows". */

@@ -1,8 +1,20 @@
 import { type Action, operationOf } from '../api/actions.ts';
-import { useWords } from '../words/words.tsx';
+import { useWords, type Words } from '../words/words.tsx';
 import { useActs } from './acts.tsx';
 import { Button } from './Button.tsx';
+import { done, type Outcome, refused } from './outcomes.ts';
 import { Silence } from './Silence.tsx';
+
+/** What is said once a run was asked for again: a pause, a limit or another run may forbid it. */
+export const runAgain =
+  (words: Words) =>
+  ({ queued }: { queued: boolean }): Outcome =>
+    queued ? done(words.actions.done.rerun) : refused(words.schedules.notQueued);
+
+const saidOf =
+  (id: Action['id'], words: Words) =>
+  (result: unknown): Outcome =>
+    id === 'rerun' ? runAgain(words)(result as { queued: boolean }) : done(words.actions.done[id]);
 
 /** Buttons of what needs a person; each goes once, also when it is pressed without a network. */
 export function ActionButtons({
@@ -39,7 +51,7 @@ export function ActionButtons({
           <Button
             key={action.id}
             look={at === 0 ? first : 'plain'}
-            onPress={() => acts.send(call.operation, call.input, words.actions.done[action.id], stale)}
+            onPress={() => acts.send(call.operation, call.input, saidOf(action.id, words), stale)}
           >
             {words.actions[action.id]}
           </Button>

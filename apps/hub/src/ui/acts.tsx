@@ -4,10 +4,11 @@ import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useMemo, useRef, useState } from 'preact/hooks';
 import { failureOf } from '../api/client.ts';
 import { fieldProblems, problemOf } from '../api/errors.ts';
-import { Sending } from '../api/sending.ts';
+import { type AnswerOf, Sending } from '../api/sending.ts';
 import { useWords, type Words } from '../words/words.tsx';
 import { goToProblem } from './Field.tsx';
 import { Reauth } from './Reauth.tsx';
+import { done, type Outcome, type Said } from './outcomes.ts';
 import { CornerContext, type Toast, Toasts } from './toasts.tsx';
 
 /** What buttons do with the API, and how the page tells of it. */
@@ -18,7 +19,10 @@ export interface Acts {
    * Runs a write; asks the person for a fresh proof where the API wants one, says a failure, and reads `stale` anew.
    * Undefined when it failed.
    */
-  run<T>(work: () => Promise<T>, options?: { done?: string; stale?: readonly string[] }): Promise<T | undefined>;
+  run<T>(
+    work: () => Promise<T>,
+    options?: { done?: Said<NoInfer<T>>; stale?: readonly string[] },
+  ): Promise<T | undefined>;
   /** A reversible write: shown by `show` at once, with Undo for six seconds, taken back with the reason when it fails. */
   flip(change: {
     show: () => () => void;
@@ -30,7 +34,7 @@ export interface Acts {
   send<O extends OutboxOperation>(
     operation: O,
     input: OutboxInput<O>,
-    done: string,
+    done: Said<AnswerOf<O>>,
     stale?: readonly string[],
     undo?: () => unknown,
   ): Promise<boolean>;
@@ -115,6 +119,10 @@ function makeActs(given: {
     else say(words().outbox.refused(problemOf(sent.error, words()).text), { isProblem: true });
   });
   const proven = provenBy(askProof);
+  const tellOf = <T,>(said: Said<T>, result: T, options: { undo?: () => unknown } = {}): void => {
+    const { came, text } = typeof said === 'string' ? done(said) : (said as (result: T) => Outcome)(result);
+    say(text, came === 'done' ? options : { isProblem: came === 'refused' });
+  };
   const fail = (error: unknown): void => {
     const problems = new Set(Object.values(fieldProblems(error)));
     const tell = (): void => {
@@ -127,10 +135,10 @@ function makeActs(given: {
   };
   return {
     say,
-    async run(work, { done, stale: topics } = {}) {
+    async run(work, { done: said, stale: topics } = {}) {
       try {
         const result = await proven(work);
-        if (done !== undefined) say(done);
+        if (said !== undefined) tellOf(said, result);
         return result;
       } catch (error) {
         fail(error);
@@ -139,21 +147,21 @@ function makeActs(given: {
         stale(topics);
       }
     },
-    async flip({ show, work, back, done }) {
+    async flip({ show, work, back, done: said }) {
       const hide = show();
       try {
         await proven(work);
         const undo = back && (() => back().catch(fail));
-        say(done, undo ? { undo } : {});
+        say(said, undo ? { undo } : {});
       } catch (error) {
         hide();
         fail(error);
       }
     },
-    async send(operation, input, done, topics, undo) {
+    async send(operation, input, said, topics, undo) {
       try {
-        const state = await proven(async () => sending.send(operation, input));
-        if (state === 'sent') say(done, undo ? { undo } : {});
+        const sent = await proven(async () => sending.send(operation, input));
+        if (sent.state === 'sent') tellOf(said, sent.result, undo ? { undo } : {});
         else say(words().outbox.stored);
         return true;
       } catch (error) {

@@ -130,6 +130,14 @@ export const runsEn = {
       expired: 'Expired',
       cancelled: 'Cancelled',
       unknown: 'Unknown: the machine restarted',
+      failed: 'Failed',
+      refused: 'Refused',
+    },
+    execErrors: {
+      needs_approval:
+        'Nobody approved it there. Run it again and answer at the machine, or allow commands in its policy file.',
+      refused_by_policy: 'The policy file of the machine forbids it.',
+      refused_by_user: 'Somebody at the machine said no.',
     },
     nameHint: 'By default its hostname',
     allowShell: 'Allow commands without asking there',

@@ -83,6 +83,7 @@ export const settingsEn = {
     hide: 'Hide contents on this device',
     hideHint: 'Its notifications say what kind of thing happened, without names and text.',
     hidden: 'Contents are hidden from now on',
+    notHere: 'This device is not told any more. Have it told again first.',
     shown: 'Contents are shown from now on',
     remove: 'Stop telling this device',
     removed: 'This device is told no more',

@@ -182,6 +182,7 @@ export const workEn = {
     kept: 'Kept',
     launch: 'Launch',
     launched: 'Launched',
+    launchWaits: (what: string) => `Launched; it waits for: ${what}`,
     markDone: 'Done',
     markedDone: 'Marked as done',
     snoozeDay: 'Snooze for a day',

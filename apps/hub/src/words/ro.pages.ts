@@ -88,6 +88,7 @@ export const pagesRo: typeof pagesEn = {
     yesterday: 'Ieri',
     test: 'Trimite un test',
     testSent: (places) => `Trimis la ${places}`,
+    testLost: (place, why) => `Netrimis la ${place}${why === '' ? '' : `: ${why}`}`,
     settings: 'Canale și reguli',
     severities: { info: 'Informare', warning: 'Avertisment', critical: 'Critic' },
     resolutions: {
@@ -173,6 +174,7 @@ export const pagesRo: typeof pagesEn = {
     offer: 'Anunță acest dispozitiv despre ce se întâmplă, cu butoane în notificare.',
     enable: 'Anunță-mă pe acest dispozitiv',
     enabled: 'Acest dispozitiv este anunțat de acum înainte. Un test este pe drum.',
+    enabledUntested: 'Acest dispozitiv este anunțat de acum înainte. Testul nu s-a trimis: trimite unul din Alerte.',
     denied: 'Browserul nu are voie să arate notificări. Permite-le în setările lui pentru acest site.',
     impossible: 'Acest browser nu primește notificări. E-mailul și webhookurile funcționează.',
     install: 'Pe iPhone sau iPad notificările vin la aplicația instalată:',

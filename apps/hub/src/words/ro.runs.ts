@@ -134,6 +134,14 @@ export const runsRo: typeof runsEn = {
       expired: 'Expirată',
       cancelled: 'Anulată',
       unknown: 'Necunoscut: mașina a repornit',
+      failed: 'Eșuată',
+      refused: 'Refuzată',
+    },
+    execErrors: {
+      needs_approval:
+        'Nimeni nu a aprobat-o acolo. Ruleaz-o din nou și răspunde la mașină sau permite comenzile în fișierul ei de reguli.',
+      refused_by_policy: 'Fișierul de reguli al mașinii o interzice.',
+      refused_by_user: 'Cineva de la mașină a spus nu.',
     },
     nameHint: 'Implicit numele ei de gazdă',
     allowShell: 'Permite comenzi fără întrebare acolo',

@@ -85,6 +85,7 @@ export const settingsRo: typeof settingsEn = {
     hide: 'Ascunde conținutul pe acest dispozitiv',
     hideHint: 'Notificările spun ce fel de lucru s-a întâmplat, fără nume și text.',
     hidden: 'Conținutul este ascuns de acum',
+    notHere: 'Acest dispozitiv nu mai este anunțat. Cere mai întâi să fie anunțat din nou.',
     shown: 'Conținutul se arată de acum',
     remove: 'Nu mai anunța acest dispozitiv',
     removed: 'Acest dispozitiv nu mai este anunțat',

@@ -184,6 +184,7 @@ export const workRo: typeof workEn = {
     kept: 'Păstrat',
     launch: 'Lansează',
     launched: 'Lansat',
+    launchWaits: (what) => `Lansat; așteaptă: ${what}`,
     markDone: 'Gata',
     markedDone: 'Marcat ca gata',
     snoozeDay: 'Amână o zi',

@@ -8,10 +8,10 @@ import { TextField } from '../../ui/Field.tsx';
 import { Log, type LogSource } from '../../ui/Log.tsx';
 import { Section } from '../../ui/Page.tsx';
 import { Status, type Tone } from '../../ui/Status.tsx';
-import { useWords } from '../../words/words.tsx';
+import { useWords, type Words } from '../../words/words.tsx';
+import { type ExecOutcome, outcomeOf } from './execs.rules.ts';
 
-type Exec = Awaited<ReturnType<typeof api.hosts.getExec>>;
-const tones: Record<Exec['state'], Tone> = {
+const tones: Record<ExecOutcome, Tone> = {
   waiting: 'warn',
   sent: 'busy',
   running: 'busy',
@@ -19,6 +19,8 @@ const tones: Record<Exec['state'], Tone> = {
   expired: 'bad',
   cancelled: 'rest',
   unknown: 'bad',
+  failed: 'bad',
+  refused: 'bad',
 };
 
 /** Runs a command on a machine; one that is away does it when it is back, once. */
@@ -84,6 +86,10 @@ function outputOf(id: string): LogSource {
   };
 }
 
+/** Why a machine did not do it, in words that say what to do where there are any. */
+const whyOf = (error: string, text: Words['machines']): string =>
+  Object.entries(text.execErrors).find(([code]) => error.startsWith(code))?.[1] ?? error;
+
 const lookEveryMs = 2_000;
 
 function Output({ id }: { id: string }) {
@@ -108,11 +114,9 @@ function Output({ id }: { id: string }) {
     <div class="stack" ref={box}>
       {data && (
         <p class="facts">
-          <Status tone={data.state === 'done' && data.ok === false ? 'bad' : tones[data.state]}>
-            {text.execStates[data.state]}
-          </Status>
+          <Status tone={tones[outcomeOf(data)]}>{text.execStates[outcomeOf(data)]}</Status>
           {data.exit_code !== undefined && <span>{words.monitors.exitCode(data.exit_code)}</span>}
-          {data.error !== undefined && <span>{data.error}</span>}
+          {data.error !== undefined && <span>{whyOf(data.error, text)}</span>}
           {!isOver && (
             <Button
               look="danger"

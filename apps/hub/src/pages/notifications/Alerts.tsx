@@ -42,7 +42,11 @@ export function Alerts() {
   const test = async (): Promise<void> => {
     const sent = await acts.run(async () => api.notifications.sendTest({}), { stale: ['notifications', 'overview'] });
     const places = sent?.targets.flatMap(({ channel, sent: isSent }) => (isSent ? [channel] : [])) ?? [];
-    if (sent) acts.say(words.alerts.testSent([...new Set(places)].join(', ')));
+    if (!sent) return;
+    const lost = sent.targets.filter((target) => !target.sent);
+    acts.say(words.alerts.testSent([...new Set(places)].join(', ')));
+    for (const why of new Set(lost.map(({ channel, reason = '' }) => words.alerts.testLost(channel, reason))))
+      acts.say(why, { isProblem: true });
   };
   return (
     <Page

@@ -3,6 +3,7 @@ import { enablePush, pushState } from '../../api/push.ts';
 import type { PushState } from '../../api/push.rules.ts';
 import { useActs } from '../../ui/acts.tsx';
 import { Button } from '../../ui/Button.tsx';
+import { done, type Outcome, refused } from '../../ui/outcomes.ts';
 import { useWords } from '../../words/words.tsx';
 
 /** Offers to tell this device, where it can be told and is not yet; never by itself. */
@@ -28,9 +29,13 @@ export function PushOffer() {
     );
   if (state === 'impossible' || state === 'denied')
     return <p class="box note">{state === 'denied' ? text.denied : text.impossible}</p>;
+  const saidOf = ({ state: now, isTested }: { state: PushState; isTested: boolean }): Outcome => {
+    if (now === 'on') return done(isTested ? text.enabled : text.enabledUntested);
+    return refused(now === 'denied' ? text.denied : text.impossible);
+  };
   const enable = async (): Promise<void> => {
-    const result = await acts.run(enablePush, { done: text.enabled });
-    if (result !== undefined) setState(result);
+    const result = await acts.run(enablePush, { done: saidOf });
+    if (result !== undefined) setState(result.state);
   };
   return (
     <div class="box note offer">

@@ -7,6 +7,7 @@ import { Button } from '../../ui/Button.tsx';
 import { CheckField } from '../../ui/Field.tsx';
 import { Rows } from '../../ui/List.tsx';
 import { Section } from '../../ui/Page.tsx';
+import { done, type Outcome, refused } from '../../ui/outcomes.ts';
 import { Status } from '../../ui/Status.tsx';
 import { Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
@@ -84,11 +85,14 @@ function ThisDevice({ onStopped }: { onStopped: () => void }) {
   const acts = useActs();
   const [isHidden, setHidden] = useState(hidesHere);
   const hide = async (next: boolean): Promise<void> => {
-    const done = next ? text.hidden : text.shown;
-    if (await acts.run(async () => hideHere(next).then(() => true), { done, stale })) setHidden(next);
+    const saidOf = (isDone: boolean): Outcome => {
+      if (!isDone) return refused(text.notHere);
+      return done(next ? text.hidden : text.shown);
+    };
+    if (await acts.run(async () => hideHere(next), { done: saidOf, stale })) setHidden(next);
   };
   const stop = async (): Promise<void> => {
-    if (await acts.run(async () => stopPush().then(() => true), { done: text.removed, stale })) onStopped();
+    if (await acts.run(stopPush, { done: text.removed, stale })) onStopped();
   };
   return (
     <div class="stack">

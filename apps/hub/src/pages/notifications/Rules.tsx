@@ -87,9 +87,10 @@ function useSaving(before: Rule[], onProblems: (problems: Record<string, string>
   const acts = useActs();
   const text = useWords().ways;
   const client = useQueryClient();
-  const put = async (rules: Rule[]): Promise<unknown> => {
+  const put = async (rules: Rule[]): Promise<Rule[]> => {
     const { rules: saved } = await api.notifications.setPreferences({ body: { rules } });
-    return client.setQueryData(key, saved);
+    client.setQueryData(key, saved);
+    return saved;
   };
   return {
     save: async (rules: Rule[], path: string): Promise<boolean> => {

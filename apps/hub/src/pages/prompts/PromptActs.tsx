@@ -5,10 +5,13 @@ import { useActs } from '../../ui/acts.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { DeleteDialog } from '../../ui/DeleteDialog.tsx';
 import { Menu } from '../../ui/Menu.tsx';
+import { done, type Outcome, unknown } from '../../ui/outcomes.ts';
 import { useWords } from '../../words/words.tsx';
 import { EditPrompt } from './EditPrompt.tsx';
 import { NewPrompt } from './NewPrompt.tsx';
 import { isOpen, type PromptRecord, staleByPrompt as stale } from './prompts.ts';
+
+type Launched = Awaited<ReturnType<typeof api.prompts.launch>>;
 
 const dayMs = 86_400_000;
 const judgeMs = 180_000;
@@ -23,8 +26,8 @@ export function PromptActs({ prompt }: { prompt: PromptRecord }) {
   const close = (): void => setOpen(undefined);
   const { id, status, match_ref: matched, run_session_id: session } = prompt;
   const params = { id };
-  const set = (next: 'done' | 'dismissed', done: string): Promise<unknown> =>
-    acts.send('prompts.update', { params, body: { status: next } }, done, stale);
+  const set = (next: 'done' | 'dismissed', said: string): Promise<unknown> =>
+    acts.send('prompts.update', { params, body: { status: next } }, said, stale);
   const snooze = (ms: number): Promise<unknown> =>
     acts.send(
       'prompts.update',
@@ -32,8 +35,10 @@ export function PromptActs({ prompt }: { prompt: PromptRecord }) {
       text.snoozed,
       stale,
     );
+  const launched = ({ prompt: { waiting_for: waits } }: Launched): Outcome =>
+    waits === undefined ? done(text.launched) : unknown(text.launchWaits(waits));
   const launch = (): Promise<unknown> =>
-    acts.run(async () => api.prompts.launch({ params, body: {} }), { done: text.launched, stale });
+    acts.run(async () => api.prompts.launch({ params, body: {} }), { done: launched, stale });
   const judge = async (): Promise<unknown> => {
     const call = { timeoutMs: judgeMs };
     return acts.run(async () => api.prompts.verify({ params, body: {} }, call), { done: text.judged, stale });

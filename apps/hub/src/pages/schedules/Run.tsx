@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { api } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { useActs } from '../../ui/acts.tsx';
+import { runAgain } from '../../ui/ActionButtons.tsx';
 import { Button, ButtonLink } from '../../ui/Button.tsx';
 import { CopyText, CurlButton } from '../../ui/Copy.tsx';
 import { Link } from '../../ui/Link.tsx';
@@ -67,7 +68,11 @@ function Decide({ run }: { run: RunRecord }) {
         </Button>
       )}
       {over.includes(run.state) && (
-        <Button look="primary" icon="play" onPress={() => acts.send('scheduler.rerun', { params }, done.rerun, stale)}>
+        <Button
+          look="primary"
+          icon="play"
+          onPress={() => acts.send('scheduler.rerun', { params }, runAgain(words), stale)}
+        >
           {words.actions.rerun}
         </Button>
       )}

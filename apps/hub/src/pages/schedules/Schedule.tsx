@@ -112,11 +112,11 @@ function ScheduleActs({ schedule }: { schedule: ScheduleRecord }) {
           text={text.deleteText(name)}
           onClose={() => setDeleting(false)}
           onDelete={async () => {
-            const isGone = await acts.run(async () => api.schedules.remove({ params }).then(() => true), {
-              done: words.monitors.deleted,
-              stale,
-            });
-            if (isGone) go('/schedules');
+            const work = async (): Promise<true> => {
+              await api.schedules.remove({ params });
+              return true;
+            };
+            if (await acts.run(work, { done: words.monitors.deleted, stale })) go('/schedules');
           }}
         />
       )}

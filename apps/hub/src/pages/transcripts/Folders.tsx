@@ -97,15 +97,14 @@ function FolderForm({
   const [inside, setInside] = useState(folder ? (folder.parent_id ?? '') : parent);
   const save = async (): Promise<void> => {
     const title = name.trim();
-    const work = folder
-      ? async () =>
-          api.transcripts.updateFolder({
+    const work = async () =>
+      folder
+        ? api.transcripts.updateFolder({
             params: { id: folder.id },
             body: { name: title, parent_id: inside === '' ? null : inside },
           })
-      : async () =>
-          api.transcripts.createFolder({ body: { name: title, ...(inside !== '' && { parent_id: inside }) } });
-    if (await acts.run<unknown>(work, { done: folder ? text.folderRenamed : text.folderMade, stale })) onClose();
+        : api.transcripts.createFolder({ body: { name: title, ...(inside !== '' && { parent_id: inside }) } });
+    if (await acts.run(work, { done: folder ? text.folderRenamed : text.folderMade, stale })) onClose();
   };
   const others = folders.filter(({ id }) => id !== folder?.id);
   return (

@@ -94,6 +94,13 @@ describe('pushes of the hub in a browser', { skip: noWholeBrowser }, () => {
     const row = tab.locator('.row:not(.unread)', { hasText: 'awaits approval' });
     await row.getByText(words.alerts.resolutions.approved, { exact: true }).waitFor();
     await withdraw(run);
+    // A person who says no is told that they said no.
+    await tab.evaluate(() => {
+      (globalThis as any).Notification.requestPermission = () => Promise.resolve('denied');
+    });
+    await tab.getByRole('button', { name: words.push.enable, exact: true }).click();
+    await tab.locator('.toast.bad').getByText(words.push.denied, { exact: true }).waitFor();
+    assert.equal(await tab.getByText(words.push.enabled, { exact: true }).count(), 0);
   });
 
   test('a press for what was decided or cancelled says so, and a press without a network is sent when it is back', async () => {

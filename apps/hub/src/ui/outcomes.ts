@@ -1,0 +1,25 @@
+/** What a press came to: it was done, it was refused, or nobody knows yet. */
+export interface Outcome {
+  came: 'done' | 'refused' | 'unknown';
+  /** For the person who pressed. */
+  text: string;
+}
+
+export const done = (text: string): Outcome => ({ came: 'done', text });
+export const refused = (text: string): Outcome => ({ came: 'refused', text });
+export const unknown = (text: string): Outcome => ({ came: 'unknown', text });
+
+/** Whether an answer of the API says by itself that nothing was done: with 200 too. */
+type IsTelling<T> = T extends { ok: unknown } | { queued: unknown } | { sent: unknown }
+  ? true
+  : T extends string
+    ? true
+    : boolean extends T
+      ? true
+      : false;
+
+/**
+ * What is said after a press. A text of its own will do where every answer is a success, as the API refuses by an error; an
+ * answer that tells more is looked at.
+ */
+export type Said<T> = true extends IsTelling<T> ? (result: T) => Outcome : string | ((result: T) => Outcome);
