@@ -1,21 +1,21 @@
 import { type QueryClient, QueryClientProvider } from '@tanstack/preact-query';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Route, Router, Switch } from 'wouter-preact';
 import { failureOf, hubPath, isUnreached, signIn, whenSignedOut } from './api/client.ts';
 import { isRecordId } from './api/ids.ts';
 import { type Connection, ConnectionProvider } from './api/connection.ts';
-import { Live } from './api/live.ts';
+import { Live, tellEnded } from './api/live.ts';
 import { useMe } from './api/me.ts';
-import { closeNote } from './api/push.ts';
+import { closeNotes } from './api/push.ts';
 import { applyChange, readSoon, useAnswer } from './api/queries.ts';
 import type { Store } from './api/store.ts';
 import { readOverview } from './pages/now/overview.ts';
 import { Now } from './pages/now/Now.tsx';
 import { pages } from './routes.ts';
+import { dropUploads } from './uploads.store.ts';
 import { Shell } from './shell/Shell.tsx';
-import { ActsProvider, useActs } from './ui/acts.tsx';
+import { type Acts, ActsProvider, useActs } from './ui/acts.tsx';
 import { Button, ButtonLink } from './ui/Button.tsx';
-import { Dialog } from './ui/Dialog.tsx';
 import { lazy } from './ui/lazy.tsx';
 import { Page } from './ui/Page.tsx';
 import { Failed } from './ui/State.tsx';
@@ -84,37 +84,48 @@ function Online({ client, store }: { client: QueryClient; store: Store }) {
       removeEventListener('offline', tell);
     };
   }, []);
+  const [isOut, setOut] = useState(false);
+  const wasIn = useRef(false);
+  wasIn.current ||= isSignedIn;
+  useEffect(() => whenSignedOut(() => setOut(true)), []);
   useEffect(() => {
-    if (!isSignedIn) return undefined;
+    if (!isSignedIn || isOut) return undefined;
     const live = new Live(store, {
       onChange(change) {
         applyChange(client, change);
         readSoon(client, ['overview']);
-        if (change.topic === 'notifications' && change.record?.['resolved_at'] !== undefined) void closeNote(change.id);
+        if (change.topic === 'notifications' && change.record?.['resolved_at'] !== undefined)
+          void closeNotes(change.id);
       },
       onMissed: () => void client.invalidateQueries(),
       onState: (isLive, at) => setConnection((before) => ({ ...before, isLive, at })),
       onSignedOut: () => location.assign(`${hubPath}/`),
+      onEnded: () => setOut(true),
     });
     return () => live.close();
-  }, [client, store, isSignedIn]);
+  }, [client, store, isSignedIn, isOut]);
+  // After the effect above: the stream of this tab is closed by then, and does not hear of it.
+  useEffect(() => {
+    if (isOut && wasIn.current) void forgetPerson(client, store);
+  }, [client, store, isOut]);
   return (
     <ConnectionProvider value={connection}>
-      <ActsProvider>
-        <Pages store={store} />
-      </ActsProvider>
+      <ActsProvider>{isOut && wasIn.current ? <SignedOut /> : <Pages store={store} isOut={isOut} />}</ActsProvider>
     </ConnectionProvider>
   );
 }
 
-function Pages({ store }: { store: Store }) {
+function Pages({ store, isOut }: { store: Store; isOut: boolean }) {
   const me = useMe();
   const acts = useActs();
   const { data: overview } = useAnswer(['overview'], readOverview, { enabled: me.data !== undefined });
-  useEffect(() => whenSignedOut(() => void store.clear()), [store]);
   useEffect(() => {
     if (me.data) acts.resume();
   }, [me.data?.account.id]);
+  // Nobody has been seen to be signed in here.
+  useEffect(() => {
+    if (isOut) void goToSignIn(acts);
+  }, [isOut]);
   const { status, code } = failureOf(me.error) ?? {};
   const isSuspended = code === 'account_suspended';
   useEffect(() => {
@@ -144,32 +155,34 @@ function Pages({ store }: { store: Store }) {
           </Route>
         </Switch>
       </Shell>
-      <SignedOut isFirst={me.data === undefined} />
     </Router>
   );
 }
 
-/** A browser that is signed out goes to sign in at once when it opens a page, and is asked in the middle of one. */
-function SignedOut({ isFirst }: { isFirst: boolean }) {
+/** A browser that was signed out while it was open: nothing of the person stays to be seen. */
+function SignedOut() {
   const words = useWords();
   const acts = useActs();
-  const [isOut, setOut] = useState(false);
-  const go = (): Promise<void> => signIn().catch((error: unknown) => acts.say(String(error), { isProblem: true }));
-  useEffect(() => whenSignedOut(() => setOut(true)), []);
-  useEffect(() => {
-    if (isOut && isFirst) void go();
-  }, [isOut, isFirst]);
-  if (!isOut || isFirst) return null;
   return (
-    <Dialog title={words.states.signedOut} onClose={() => setOut(false)}>
-      <div class="stack">
+    <main class="alone">
+      <Page title={words.states.signedOut}>
         <p>{words.states.signedOutText}</p>
-        <Button look="primary" onPress={go}>
+        <Button look="primary" onPress={() => goToSignIn(acts)}>
           {words.signIn}
         </Button>
-      </div>
-    </Dialog>
+      </Page>
+    </main>
   );
+}
+
+const goToSignIn = (acts: Acts): Promise<void> =>
+  signIn().catch((error: unknown) => acts.say(String(error), { isProblem: true }));
+
+/** Forgets what this device has of a person whose sign-in ended, but for forms half filled in, which no page shows to others. */
+async function forgetPerson(client: QueryClient, store: Store): Promise<void> {
+  tellEnded();
+  client.clear();
+  await Promise.all([store.end(), dropUploads(), closeNotes()].map((work) => work.catch(() => {})));
 }
 
 function Suspended() {

@@ -9,7 +9,8 @@ type Word =
   | { kind: 'state'; isLive: boolean; at: number | undefined }
   | { kind: 'hello' }
   | { kind: 'seen' }
-  | { kind: 'signed-out' };
+  | { kind: 'signed-out' }
+  | { kind: 'ended' };
 
 /** Tells pages what happens. */
 interface LiveListener {
@@ -18,14 +19,21 @@ interface LiveListener {
   onMissed(): void;
   /** `at`: until when changes came; undefined: none have since the page was opened. */
   onState(isLive: boolean, at: number | undefined): void;
-  /** Another tab signed out. */
+  /** A tab signed out. */
   onSignedOut(): void;
+  /** A tab heard that the sign-in of this browser ended. */
+  onEnded(): void;
 }
 
-/** Tells all tabs, this one too, that this browser is signed out. */
-export function tellSignedOut(): void {
+/** Tells all tabs, this one too, that a person signed this browser out. */
+export const tellSignedOut = (): void => post({ kind: 'signed-out' });
+
+/** Tells all tabs that the sign-in of this browser ended elsewhere, or by time. */
+export const tellEnded = (): void => post({ kind: 'ended' });
+
+function post(word: Word): void {
   const channel = openChannel();
-  channel?.postMessage({ kind: 'signed-out' } satisfies Word);
+  channel?.postMessage(word);
   channel?.close();
 }
 
@@ -89,6 +97,7 @@ export class Live {
     else if (word.kind === 'missed') this.#listener.onMissed();
     else if (word.kind === 'state') this.#listener.onState(word.isLive, word.at);
     else if (word.kind === 'signed-out') this.#listener.onSignedOut();
+    else if (word.kind === 'ended') this.#listener.onEnded();
     else if (word.kind === 'seen') {
       this.#seenAt = Date.now();
       this.#wake?.();

@@ -59,11 +59,11 @@ export async function hideHere(isHidden: boolean): Promise<boolean> {
   return true;
 }
 
-/** Takes a notification that is over off this device's screen. */
-export async function closeNote(id: string): Promise<void> {
+/** Takes a notification off this device's screen, or all. */
+export async function closeNotes(id?: string): Promise<void> {
   const registration = await navigator.serviceWorker?.getRegistration();
   for (const note of (await registration?.getNotifications?.()) ?? [])
-    if ((note.data as { id?: unknown } | null)?.id === id) note.close();
+    if (id === undefined || (note.data as { id?: unknown } | null)?.id === id) note.close();
 }
 
 /** Tells this browser no more. */

@@ -27,6 +27,7 @@ const trimmedEvery = 50;
 export class Store {
   readonly #database: Promise<IDBDatabase | undefined>;
   #kept = 0;
+  #isEnded = false;
 
   constructor(name = 'svc-hub') {
     this.#database = open(name).catch(() => undefined);
@@ -52,7 +53,7 @@ export class Store {
 
   /** Keeps an answer, unless it is too large to be read at a start, or its person signed out meanwhile. */
   async keep(row: Kept): Promise<void> {
-    if (accountHere() === undefined) return;
+    if (this.#isEnded || accountHere() === undefined) return;
     if (JSON.stringify(row.data)?.length > mostBytes) return;
     await this.#ask('records', 'readwrite', (store) => store.put(row));
     this.#kept += 1;
@@ -66,6 +67,12 @@ export class Store {
 
   async write(name: string, value: string): Promise<void> {
     await this.#ask('facts', 'readwrite', (store) => store.put({ name, value }));
+  }
+
+  /** Forgets everything, and keeps nothing of what was asked for before: this browser was signed out. */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    await this.clear();
   }
 
   /** Forgets everything: somebody signed out, or somebody else signed in. */

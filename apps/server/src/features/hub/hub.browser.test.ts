@@ -148,9 +148,14 @@ describe('the hub in a browser', { skip: noBrowser }, () => {
     check();
   });
 
-  test('what a form holds is there after a reload, and a login that ended asks for signing in over it', async () => {
+  test('what a form holds is there after a reload; a login that ended leaves nothing to be seen or kept but it', async () => {
     await using opened = await open();
-    const { tab, words, account } = opened;
+    const { tab, words, account, context, make } = opened;
+    await make('/v1/heartbeats', { name: 'Their secret', period_s: 3600 });
+    const other = await context.newPage();
+    await other.goto(`${origin}/hub/heartbeats`);
+    await other.getByText('Their secret').waitFor();
+    await until(async () => (await keptIn(other)).includes('Their secret'));
     await go(tab, '/heartbeats/new');
     await tab.getByLabel(words.name, { exact: true }).fill('Half written');
     await tab.reload();
@@ -159,9 +164,15 @@ describe('the hub in a browser', { skip: noBrowser }, () => {
       async () => ((await (await fetch('/hub/login')).json()) as any).login_id as string,
     );
     await tab.evaluate(async (id) => fetch(`/v1/me/logins/${id}`, { method: 'DELETE' }), login);
-    await tab.getByRole('button', { name: words.monitors.createAndCopy }).click();
-    await tab.getByRole('heading', { name: words.states.signedOut }).waitFor();
-    await tab.getByRole('dialog').getByRole('button', { name: words.signIn }).click();
+    // The stream of the tabs ends with the login: nobody has to press anything, and nothing closes what is said.
+    for (const each of [tab, other]) {
+      await each.getByRole('heading', { name: words.states.signedOut }).waitFor();
+      assert.equal(await each.getByRole('button').count(), 1);
+      assert.equal(await each.getByText(/Half written|Their secret/).count(), 0);
+    }
+    await until(async () => !(await keptIn(other)).includes('Their secret'));
+    await other.close();
+    await tab.getByRole('button', { name: words.signIn, exact: true }).click();
     await tab.waitForURL(/\/sign-in\//);
     await tab.locator('input[type=email]').fill(account.email);
     await tab.locator('input[type=password]').fill(password);
@@ -479,7 +490,7 @@ describe('the hub in a browser', { skip: noBrowser }, () => {
     const next = await person(hub.t, `${origin}/auth`);
     await context.clearCookies({ name: /^(?!__Host-svc_account)/ });
     await tab.goto(`${origin}/hub/keys`);
-    await tab.getByRole('dialog').getByRole('button', { name: words.signIn, exact: true }).click();
+    await tab.getByRole('button', { name: words.signIn, exact: true }).click();
     await tab.waitForURL(/\/sign-in\//);
     await tab.locator('input[type=email]').fill(next.email);
     await tab.locator('input[type=password]').fill(password);
