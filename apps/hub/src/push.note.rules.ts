@@ -27,6 +27,10 @@ const textOf = (value: unknown): string | undefined => (typeof value === 'string
 export const withdrawnBy = ({ notification = {}, svc = {} }: PushMessage): string | undefined =>
   svc.over === true ? textOf(notification.tag) : undefined;
 
+/** The page below the hub's own address that a push leads to: its address may name this server by another name than the browser does. */
+const pageOf = (actions: readonly { id: string; path?: unknown }[]): string | undefined =>
+  textOf(actions.find(({ id }) => id === 'open')?.path)?.replace(/^\/+/, '');
+
 /** The status of an answer to a button; 422 for a success that did nothing, such as a run that may not be made now. */
 export const statusOf = (status: number, body: unknown): number =>
   status < 300 && (body as { queued?: unknown } | null | undefined)?.queued === false ? 422 : status;
@@ -38,7 +42,8 @@ export function noteOf(
 ): { title: string; options: object } {
   const all = Array.isArray(svc.actions) ? (svc.actions as { id: string }[]).filter(isAllowedAction) : [];
   const buttons = all.filter(({ id }) => asButtons.includes(id)).slice(0, mostButtons);
-  const [body, tag, navigate] = [notification.body, notification.tag, notification.navigate].map(textOf);
+  const [body, tag] = [notification.body, notification.tag].map(textOf);
+  const navigate = pageOf(all) ?? textOf(notification.navigate);
   return {
     title: textOf(notification.title) ?? words.title,
     options: {

@@ -202,7 +202,7 @@ async function say({ title, tag }: WaitingAct, body: string): Promise<void> {
 }
 
 async function open(navigate: string | undefined): Promise<void> {
-  const url = new URL(navigate ?? scope, self.location.origin);
+  const url = new URL(navigate ?? scope, new URL(scope, self.location.origin));
   const isOurs = url.origin === self.location.origin && url.pathname.startsWith(scope);
   const to = isOurs ? url.href : new URL(scope, self.location.origin).href;
   const windows = await self.clients.matchAll({ type: 'window' });

@@ -38,6 +38,19 @@ test('an act that is not on the list is no button, whatever the push holds', () 
   assert.equal(noteOf({ notification: { title: 7 }, svc: { actions: 'x' } }, words).title, words.title);
 });
 
+test('a push leads to its page below the address that the browser knows, whatever name its own address has', () => {
+  const navigate = 'http://127.0.0.1:8787/hub/heartbeats/1';
+  const open = { id: 'open', method: 'GET', path: `/schedule-runs/${run}` };
+  const dataOf = (actions: object[]) =>
+    (noteOf({ notification: { navigate }, svc: { actions } }, words).options as { data: { navigate?: string } }).data;
+  const page = dataOf([open]).navigate;
+  assert.equal(
+    new URL(page ?? '', 'http://localhost:8787/hub/').href,
+    `http://localhost:8787/hub/schedule-runs/${run}`,
+  );
+  assert.equal(dataOf([]).navigate, navigate);
+});
+
 test('a push whose cause is over makes no sound, and names what it takes the place of', () => {
   const message = { notification: { title: 'Deploy', tag: 'run:1' }, svc: { id: run, actions: [], over: true } };
   const { options } = noteOf(message, words);

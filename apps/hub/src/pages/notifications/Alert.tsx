@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { api, hubPath } from '../../api/client.ts';
+import { api } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { ActionButtons } from '../../ui/ActionButtons.tsx';
 import { Button } from '../../ui/Button.tsx';
@@ -25,18 +25,6 @@ export function Alert({ id }: { id: string }) {
   );
 }
 
-/** The part of a link that is a page of the hub. */
-export function hubHref(url: string | undefined): string | undefined {
-  if (url === undefined) return undefined;
-  try {
-    const { origin, pathname, search } = new URL(url);
-    const isOurs = origin === location.origin && pathname.startsWith(`${hubPath}/`);
-    return isOurs ? pathname.slice(hubPath.length) + search : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 function Whole({ alert }: { alert: Notification }) {
   const words = useWords();
   const [, go] = useLocation();
@@ -45,7 +33,8 @@ function Whole({ alert }: { alert: Notification }) {
     if (alert.read_at === undefined)
       void api.notifications.update({ params: { id: alert.id }, body: { read: true } }).catch(() => {});
   }, [alert.id]);
-  const href = hubHref(alert.web_url);
+  // The record says what it is about: its address may name this server by another name than this page.
+  const href = alert.actions.find(({ id }) => id === 'open')?.path;
   const actions = alert.actions.filter(({ id }) => id !== 'read' && id !== 'archive');
   return (
     <div class="stack">

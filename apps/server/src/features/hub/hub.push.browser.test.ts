@@ -94,6 +94,16 @@ describe('pushes of the hub in a browser', { skip: noWholeBrowser }, () => {
     const row = tab.locator('.row:not(.unread)', { hasText: 'awaits approval' });
     await row.getByText(words.alerts.resolutions.approved, { exact: true }).waitFor();
     await withdraw(run);
+    // The record says what it is about, and the page makes the link, by whatever name this server is called there.
+    await tab.route('**/v1/notifications/*', async (route) => {
+      const answer = await route.fetch();
+      const text = (await answer.text()).replaceAll(hub.origin, 'http://127.0.0.1:1');
+      await route.fulfill({ response: answer, body: text });
+    });
+    await row.getByRole('link').first().click();
+    await tab.getByRole('link', { name: words.open, exact: true }).click();
+    await tab.waitForURL(`${hub.origin}/hub/schedule-runs/${run}`);
+    await go(tab, '/notifications');
     // A person who says no is told that they said no.
     await tab.evaluate(() => {
       (globalThis as any).Notification.requestPermission = () => Promise.resolve('denied');
