@@ -1,5 +1,6 @@
 import { isLate, ownOf } from './backup/keeper.ts';
 import { openStore } from './backup/store.ts';
+import type { BackupRecord } from './backup/record.ts';
 import type { Config } from './config.ts';
 import type { Check } from './doctor.check.ts';
 
@@ -7,7 +8,7 @@ const name = 'backups';
 const ignored = 'none is made in SVC_BACKUP_DIR: the database is a server of yours (SVC_DATABASE_URL)';
 
 /** How old the newest backup of this installation is, where the platform makes them by itself. */
-export async function backups(config: Config, installation: string): Promise<Check> {
+export async function backups(config: Config, installation: string, { failed }: BackupRecord): Promise<Check> {
   const { place, everySeconds, passphrase } = config.backup;
   if (config.databaseUrl !== undefined && place !== undefined)
     return {
@@ -21,6 +22,8 @@ export async function backups(config: Config, installation: string): Promise<Che
   if (place === undefined)
     return { name, ok: true, found: 'the platform makes none; set SVC_BACKUP_DIR, or run ./svc backup create FILE' };
   try {
+    // At the first failure: an older one that is not late yet says nothing of the next.
+    if (failed) return { name, ok: false, found: failed.reason, fix: failed.fix };
     const [newest] = ownOf(await (await openStore(place, config)).list(), installation, Date.now());
     if (!newest) return { name, ok: false, found: `none in ${place}`, fix: 'start the platform, or see its log' };
     const ageMs = Date.now() - newest.at.getTime();

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { dateTime, uuid } from './fields.ts';
 import { json, route } from './route.ts';
 
+const newest = z.object({ name: z.string(), bytes: z.int(), at: dateTime });
+
 /** How the installation does, for its operators; to all others the route is 404 (design: hub; additive). */
 export const system = {
   get: route({
@@ -60,5 +62,42 @@ export const system = {
         })
         .meta({ id: 'System' }),
     ),
+  }),
+  backups: route({
+    method: 'GET',
+    path: '/v1/system/backups',
+    summary: 'What became of the backups that the platform makes by itself',
+    auth: 'key',
+    answers: json(
+      z
+        .object({
+          place: z.string().optional().describe('The folder or bucket; absent: the platform makes none'),
+          own_server: z
+            .boolean()
+            .describe('The database is a server of the operator, which is backed up by its own means'),
+          every_s: z.int(),
+          keep: z.int().describe('How many are kept'),
+          sealed: z.boolean().describe('Whether the secrets are in them, sealed; else they are left out'),
+          newest: newest.optional(),
+          begun_at: dateTime.optional().describe('While one is being made'),
+          next_at: dateTime.optional().describe('When the next one is due'),
+          failed: z
+            .object({
+              since: dateTime.describe('The first failure since the newest one was made'),
+              reason: z.string(),
+              fix: z.string().describe('What to do'),
+            })
+            .optional(),
+        })
+        .meta({ id: 'Backups' }),
+    ),
+  }),
+  backUp: route({
+    method: 'POST',
+    path: '/v1/system/backups',
+    summary: 'Make a backup now, where the platform makes them; `begins` is false where it makes none',
+    auth: 'key',
+    notIdempotent: 'a repeat while one is being made asks for another one after it',
+    answers: json(z.object({ begins: z.boolean() }), 202),
   }),
 };

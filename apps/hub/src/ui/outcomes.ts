@@ -10,16 +10,14 @@ export const refused = (text: string): Outcome => ({ came: 'refused', text });
 export const unknown = (text: string): Outcome => ({ came: 'unknown', text });
 
 /** Whether an answer of the API says by itself that nothing was done: with 200 too. */
-type IsTelling<T> = T extends { ok: unknown } | { queued: unknown } | { sent: unknown }
+type IsTelling<T> = T extends { ok: unknown } | { queued: unknown } | { sent: unknown } | { begins: unknown } | string
   ? true
-  : T extends string
-    ? true
-    : boolean extends T
-      ? true
-      : false;
+  : false;
 
 /**
  * What is said after a press. A text of its own will do where every answer is a success, as the API refuses by an error; an
  * answer that tells more is looked at.
  */
-export type Said<T> = true extends IsTelling<T> ? (result: T) => Outcome : string | ((result: T) => Outcome);
+export type Said<T> = true extends IsTelling<T> | ([boolean] extends [T] ? true : false)
+  ? (result: T) => Outcome
+  : string | ((result: T) => Outcome);

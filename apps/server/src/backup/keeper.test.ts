@@ -4,11 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
+import { CommandError } from '../kernel/base/command-error.ts';
 import { testClock } from '../kernel/base/clock.ts';
 import { readOrCreateFact } from '../kernel/db/facts.ts';
+import { backups } from '../doctor.backups.ts';
 import { openTest, until } from '../testing.ts';
 import { newInstallation } from './database.sql.ts';
 import { ownOf, startBackups } from './keeper.ts';
+import { faultOf, readRecord, wantedTopic } from './record.ts';
 import { newName } from './store.ts';
 
 const hourMs = 3_600_000;
@@ -35,6 +38,19 @@ test('a backup that is late is told to the operators once a day, and the metrics
   };
   const age = async (): Promise<number> =>
     Number(/^svc_backup_age_seconds (\d+)$/m.exec(await kernel.metrics.registry.metrics())?.[1]);
+  // At the first failure, with what to do, in the inbox of operators and in what `svc doctor` and System ask.
+  await until(
+    async () => (await kernel.sql`select from notifications.notifications where type = 'backup.failed'`).length === 1,
+  );
+  const { failed } = await readRecord(kernel.sql);
+  assert.match(failed?.reason ?? '', /taken is no folder/);
+  const check = await backups(config, 'x', { ...(failed && { failed }) });
+  assert.deepEqual([check.ok, check.found, check.fix], [false, failed?.reason, failed?.fix]);
+  // Somebody who mended it, or thinks so, asks for one: it is tried at once.
+  const failures = () => lines.filter((line) => line.includes('no backup was made')).length;
+  const before = failures();
+  await kernel.bus.publish(kernel.sql, wantedTopic, null);
+  await until(() => failures() > before);
   clock.leap(35 * hourMs);
   assert.equal(await age(), 35 * 3_600);
   assert.equal(await told(), 0);
@@ -52,8 +68,10 @@ test('a backup that is late is told to the operators once a day, and the metrics
   const installation = (await readOrCreateFact(kernel.sql, 'installation', newInstallation)).toString('hex');
   await writeFile(join(place, newName(installation, new Date(clock.now()))), 'x');
   const resolved = () => kernel.sql`
-    select from notifications.notifications where type = 'backup.late' and resolution = 'recovered'`;
-  await until(async () => (clock.advance(60_000), (await resolved()).length === 2));
+    select from notifications.notifications where type like 'backup.%' and resolution = 'recovered'`;
+  await until(async () => (clock.advance(60_000), (await resolved()).length === 3));
+  const { newest, failed: after } = await readRecord(kernel.sql);
+  assert.deepEqual([newest?.bytes, after], [1, undefined]);
   await stop();
   assert.match(lines.join(''), /taken is no folder/);
 });
@@ -71,4 +89,10 @@ test('backups of another installation, and of a time to come, count for nothing'
   }));
   const now = Date.parse('2026-05-04T00:00:00Z');
   assert.deepEqual(ownOf(kept, `${own}0123`, now), kept.slice(2));
+});
+
+test('a folder that the platform may not write to is told with the command that lets it', () => {
+  const { reason, fix } = faultOf(new CommandError('/mnt/x: this user may not (EACCES)'), '/mnt/x');
+  assert.equal(reason, '/mnt/x: this user may not (EACCES)');
+  assert.match(fix, /chown -R \S+ \/mnt\/x$/);
 });

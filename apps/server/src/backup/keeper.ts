@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { listOperators } from '../features/accounts/index.ts';
-import { notifyMany, resolveNotifications } from '../features/notifications/index.ts';
+import { deepLink, type NewNotification, notifyMany, resolveNotifications } from '../features/notifications/index.ts';
 import { CommandError } from '../kernel/base/command-error.ts';
 import { inTransaction } from '../kernel/db/db.ts';
 import { readOrCreateFact } from '../kernel/db/facts.ts';
@@ -9,6 +9,7 @@ import { startLoop } from '../kernel/work/loop.ts';
 import { startApart } from './apart.ts';
 import type { BackupSummary } from './format.ts';
 import { newInstallation } from './database.sql.ts';
+import { type BackupRecord, faultOf, readRecord, wantedTopic, writeRecord } from './record.ts';
 import { keepRevocations } from './revocations.ts';
 import { isOf, openStore, type Store } from './store.ts';
 
@@ -16,7 +17,7 @@ const lookEveryMs = 60_000;
 /** A place that cannot take a backup is tried again after this. */
 const againMs = 10 * 60_000;
 const dayMs = 86_400_000;
-/** Of notifications that the backup is late. */
+/** Of notifications that a backup failed or is late. */
 const lateCause = 'backup';
 const skewMs = 5 * 60_000;
 
@@ -46,6 +47,10 @@ export async function startBackups(kernel: Kernel): Promise<() => Promise<void>>
     Math.round(keeper.ageMs() / 1_000),
   );
   const loop = startLoop(kernel, { name: 'kernel.backups', everyMs: lookEveryMs, work: () => keeper.look() });
+  await kernel.bus.subscribe(wantedTopic, () => {
+    keeper.want();
+    loop.wake();
+  });
   loop.wake();
   return async () => {
     keeper.stop();
@@ -62,6 +67,8 @@ class Keeper {
   #revoked: string | undefined;
   /** An earlier process may have told that the backup is late. */
   #mayBeTold = true;
+  #isWanted = false;
+  #record: BackupRecord = {};
   #stop: () => void = () => {};
 
   constructor(kernel: Kernel, store: Store) {
@@ -74,33 +81,76 @@ class Keeper {
     return Math.max(0, this.#kernel.clock.now() - (this.#newestAt ?? this.#startedAt));
   }
 
+  /** Makes one at the next look, whenever it is due. */
+  want(): void {
+    this.#isWanted = true;
+  }
+
   async look(): Promise<void> {
     const { clock, log, config } = this.#kernel;
-    if (clock.now() < this.#notBefore) return;
+    const isWanted = this.#isWanted;
+    if (clock.now() < this.#notBefore && !isWanted) return;
+    this.#isWanted = false;
     try {
-      const [newest] = ownOf(await this.#store.list(), await this.#installation(), clock.now());
+      const [newest] = await this.#own();
       this.#newestAt = newest?.at.getTime();
-      if (newest === undefined || this.ageMs() >= config.backup.everySeconds * 1_000) await this.#make();
+      const isDue = newest === undefined || this.ageMs() >= config.backup.everySeconds * 1_000;
+      if (isDue || isWanted) await this.#make();
       await this.#keepRevocations();
+      const { name, bytes, at } = (isDue || isWanted ? (await this.#own())[0] : newest) ?? {};
+      await this.#note(
+        name === undefined || at === undefined ? {} : { newest: { name, bytes: bytes ?? 0, at: at.toISOString() } },
+      );
     } catch (error) {
       this.#notBefore = clock.now() + againMs;
       const reason = error instanceof CommandError ? error.message : error;
       log.error({ err: reason, again_ms: againMs }, 'no backup was made; it is tried again');
+      await this.#fail(error).catch((err: unknown) => log.warn({ err }, 'nobody was told that no backup was made'));
     }
     const isTooOld = isLate(this.ageMs(), config.backup.everySeconds);
     if (isTooOld) await this.#tell();
-    else if (this.#newestAt !== undefined) await this.#resolve();
+    else if (this.#newestAt !== undefined && this.#record.failed === undefined) await this.#resolve();
+  }
+
+  /** Those of this installation, the newest first. */
+  async #own(): ReturnType<Store['list']> {
+    return ownOf(await this.#store.list(), await this.#installation(), this.#kernel.clock.now());
+  }
+
+  /** Keeps what pages and `svc doctor` show, where it is news. */
+  async #note(record: BackupRecord): Promise<void> {
+    if (JSON.stringify(record) === JSON.stringify(this.#record)) return;
+    await writeRecord(this.#kernel.sql, record);
+    this.#record = record;
+  }
+
+  /** The first failure is told at once; later ones are the same one. */
+  async #fail(error: unknown): Promise<void> {
+    const { sql, clock, config } = this.#kernel;
+    const { newest, failed: before } = await readRecord(sql);
+    const now = new Date(clock.now()).toISOString();
+    const failed = { since: before?.since ?? now, ...faultOf(error, config.backup.place ?? '') };
+    await this.#note({ ...(newest && { newest }), failed });
+    this.#mayBeTold = true;
+    if (before) return;
+    await this.#tellOperators({
+      dedupeKey: `backup.failed:${failed.since}`,
+      type: 'backup.failed',
+      title: 'No backup was made',
+      body: `${failed.reason}. ${failed.fix}`,
+      severity: 'critical',
+    });
   }
 
   async #make(): Promise<void> {
     const { clock, config, log } = this.#kernel;
     const begun = clock.monotonic();
+    await this.#note({ ...(await readRecord(this.#kernel.sql)), begun_at: new Date(clock.now()).toISOString() });
     const { file, bytes, left_out } = await this.#makeApart();
     this.#newestAt = clock.now();
     log.info({ file, bytes, ms: Math.round(clock.monotonic() - begun) }, 'a backup was made');
     if (left_out) log.warn({ file, left_out }, 'sandboxes are not in the backup');
-    const own = ownOf(await this.#store.list(), await this.#installation(), clock.now());
-    const old = own.slice(config.backup.keep);
+    const old = (await this.#own()).slice(config.backup.keep);
     for (const { name } of old) await this.#store.remove(name);
   }
 
@@ -141,21 +191,23 @@ class Keeper {
   }
 
   async #tell(): Promise<void> {
-    this.#mayBeTold = true;
-    const { sql, clock } = this.#kernel;
     const hours = Math.floor(this.ageMs() / 3_600_000);
-    const day = Math.floor(clock.now() / dayMs);
-    await inTransaction(sql, async (db) => {
-      const told = (await listOperators(db)).map((accountId) => ({
-        accountId,
-        dedupeKey: `backup.late:${day}`,
-        cause: lateCause,
-        type: 'backup.late',
-        title: 'The backup is late',
-        body: `The newest is ${hours} h old. ./svc doctor says why none was made.`,
-        severity: 'warning' as const,
-      }));
-      await notifyMany(this.#kernel, db, told);
+    const day = Math.floor(this.#kernel.clock.now() / dayMs);
+    await this.#tellOperators({
+      dedupeKey: `backup.late:${day}`,
+      type: 'backup.late',
+      title: 'The backup is late',
+      body: `The newest is ${hours} h old. ./svc doctor says why none was made.`,
+      severity: 'warning',
+    });
+  }
+
+  async #tellOperators(told: Omit<NewNotification, 'accountId'>): Promise<void> {
+    this.#mayBeTold = true;
+    await inTransaction(this.#kernel.sql, async (db) => {
+      const url = deepLink(this.#kernel.config, 'system');
+      const all = (await listOperators(db)).map((accountId) => ({ accountId, url, cause: lateCause, ...told }));
+      await notifyMany(this.#kernel, db, all);
     });
   }
 }

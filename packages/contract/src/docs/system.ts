@@ -24,4 +24,21 @@ export const systemDocs = {
       },
     },
   },
+  backups: {
+    description:
+      'For operators. The process that makes them (`SVC_BACKUP_DIR`) keeps this: it looks once a minute, and tries again ten ' +
+      'minutes after a failure, of which operators are told at once (`backup.failed`).',
+    example: {
+      response: {
+        own_server: false,
+        every_s: 86_400,
+        keep: 7,
+        sealed: false,
+      },
+    },
+  },
+  backUp: {
+    description: 'For operators. It is made beside everything else; `GET /v1/system/backups` says what became of it.',
+    example: { response: { begins: false } },
+  },
 } satisfies Docs<typeof system>;

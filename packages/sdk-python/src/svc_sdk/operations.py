@@ -1407,6 +1407,14 @@ class System(Feature):
         """How this installation does, and how to mend what is wrong."""
         return self._transport.json("GET", "/v1/system", options=options)
 
+    def backups(self, *, options: Optional[CallOptions] = None) -> types.Backups:
+        """What became of the backups that the platform makes by itself."""
+        return self._transport.json("GET", "/v1/system/backups", options=options)
+
+    def back_up(self, *, options: Optional[CallOptions] = None) -> types.SystemBackUpAnswer:
+        """Make a backup now, where the platform makes them; `begins` is false where it makes none."""
+        return self._transport.json("POST", "/v1/system/backups", options=options)
+
 
 class Events(Feature):
     """Operations of `events`."""

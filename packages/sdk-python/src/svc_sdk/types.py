@@ -32,6 +32,12 @@ Artifact = TypedDict("Artifact", {"id": "str", "path": "str", "bytes": "int", "m
 
 AudioText = TypedDict("AudioText", {"text": "str"})
 
+Backups = TypedDict("Backups", {"place": "NotRequired[str]", "own_server": "bool", "every_s": "int", "keep": "int", "sealed": "bool", "newest": "NotRequired[BackupsNewest]", "begun_at": "NotRequired[str]", "next_at": "NotRequired[str]", "failed": "NotRequired[BackupsFailed]"})
+
+BackupsNewest = TypedDict("BackupsNewest", {"name": "str", "bytes": "int", "at": "str"})
+
+BackupsFailed = TypedDict("BackupsFailed", {"since": "str", "reason": "str", "fix": "str"})
+
 Badge = TypedDict("Badge", {"heartbeat_id": "NotRequired[str]", "created_at": "str"})
 
 BadgeEndpoint = TypedDict("BadgeEndpoint", {"schemaVersion": "Literal[1]", "label": "str", "message": "Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]", "color": "Literal[\"brightgreen\", \"orange\", \"red\", \"lightgrey\"]"})
@@ -979,6 +985,8 @@ AccountsUpdateBody = TypedDict("AccountsUpdateBody", {"suspended": "NotRequired[
 AccountsLinkAnswer = TypedDict("AccountsLinkAnswer", {"url": "str"})
 
 AccountsSignOutAnswer = TypedDict("AccountsSignOutAnswer", {"ended": "int"})
+
+SystemBackUpAnswer = TypedDict("SystemBackUpAnswer", {"begins": "bool"})
 
 EventsListAnswer = TypedDict("EventsListAnswer", {"events": "List[Change]", "cursor": "str", "missed": "bool"})
 

@@ -8,6 +8,7 @@ import { Status, type Tone } from '../../ui/Status.tsx';
 import { size } from '../../ui/time.rules.ts';
 import { Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
+import { Backups } from './Backups.tsx';
 import { People } from './People.tsx';
 
 type Installation = Awaited<ReturnType<typeof api.system.get>>;
@@ -31,6 +32,7 @@ export function System() {
           </>
         )}
       </Answered>
+      <Backups />
       <People />
       <div class="foot">
         <CurlButton path="/v1/system" />

@@ -194,6 +194,18 @@ describe('what a person does in three taps', { skip: noBrowser }, () => {
         await tab.getByText(words.system.loopback(hub.origin), { exact: true }).waitFor();
         const invited = tab.locator('main .row', { hasText: `${locale}-${size}@example.test` });
         await invited.getByText(words.system.notSignedIn, { exact: true }).waitFor();
+        await tab.getByText(words.system.backups.setUp, { exact: false }).waitFor();
+        // One that fails is red, with what to do.
+        const failed = { since: new Date().toISOString(), reason: 'this user may not', fix: 'chown -R svc /mnt/x' };
+        await tab.route('**/v1/system/backups', (route) =>
+          route.fulfill({
+            json: { place: '/mnt/x', own_server: false, every_s: 86_400, keep: 7, sealed: false, failed },
+          }),
+        );
+        await go(tab, '/system');
+        await tab.getByRole('alert').getByText(failed.fix, { exact: true }).waitFor();
+        await tab.getByRole('button', { name: words.system.backups.now, exact: true }).waitFor();
+        await tab.unroute('**/v1/system/backups');
       });
     });
 });

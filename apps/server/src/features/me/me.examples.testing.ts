@@ -61,6 +61,8 @@ export const mePreparations: Record<string, Preparation> = {
     },
   },
   'system.get': { before: operate },
+  'system.backups': { before: operate },
+  'system.backUp': { before: operate },
   'accounts.list': { before: operate },
   'accounts.create': { before: operate },
   'accounts.get': { before: operate },

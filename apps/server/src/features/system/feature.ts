@@ -1,13 +1,15 @@
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { PartPresence } from '../../kernel/peers/parts.ts';
+import { backups } from './backups.ts';
+import { backUp } from './backUp.ts';
 import { get, type SystemParts } from './get.ts';
 import { startOutageWatch } from './system.outage.ts';
 
 /** How the installation does, for its operators. */
 export const systemFeature = (parts: SystemParts): Feature => ({
   name: 'system',
-  operations: { get: get(parts) },
+  operations: { get: get(parts), backups, backUp },
   start(kernel, { serves, isCopy }) {
     const { gateways, metrics } = kernel;
     metrics.gauge('svc_workers', 'Processes whose tickers turned within 40 s', () => gateways.workers());

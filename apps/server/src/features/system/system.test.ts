@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { writeRecord } from '../../backup/record.ts';
 import { checkPlatform } from '../../doctor.platform.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, masterKey, openTest } from '../../testing.ts';
@@ -67,5 +68,23 @@ describe('the system', () => {
     const { key } = await createAccount(gateway);
     const answer = await http(gateway.url, '/v1/system', { key });
     assert.deepEqual([answer.status, answer.body.error.code], [404, 'not_found']);
+    for (const method of ['GET', 'POST'])
+      assert.equal((await http(gateway.url, '/v1/system/backups', { method, key })).status, 404, method);
+  });
+
+  test('says how its backups are made and asks for one, if the platform makes any', async () => {
+    const { id, key } = await createAccount(gateway);
+    const { sql, config } = gateway.kernel;
+    await setOperator(sql, id, true);
+    const failed = { since: '2026-11-02T03:00:00.000Z', reason: 'this user may not (EACCES)', fix: 'chown' };
+    await writeRecord(sql, { failed });
+    const { body } = await http(gateway.url, '/v1/system/backups', { key });
+    const { place } = config.backup;
+    assert.deepEqual(body, { place, own_server: false, every_s: 86_400, keep: 7, sealed: false, failed });
+    const { body: system } = await http(gateway.url, '/v1/system', { key });
+    const check = system.checks.find(({ name }: { name: string }) => name === 'backups');
+    assert.deepEqual([check.ok, check.detail, check.fix], [false, failed.reason, failed.fix]);
+    const asked = await http(gateway.url, '/v1/system/backups', { method: 'POST', key });
+    assert.deepEqual([asked.status, asked.body], [202, { begins: true }]);
   });
 });

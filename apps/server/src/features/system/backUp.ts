@@ -1,0 +1,22 @@
+import { contract } from '@svc/contract';
+import { wantedTopic } from '../../backup/record.ts';
+import { operation } from '../../kernel/feature.ts';
+import { writeAct } from '../../kernel/records/audit.ts';
+import { checkOperator } from '../accounts/index.ts';
+
+/** Asks the process that makes backups for one. */
+export const backUp = operation(contract.system.backUp, async (context) => {
+  await checkOperator(context);
+  const { config, bus } = context.kernel;
+  const begins = config.backup.place !== undefined && config.databaseUrl === undefined;
+  await context.transaction(async (tx) => {
+    await writeAct(tx, {
+      accountId: context.actor.accountId,
+      by: context.by,
+      action: 'system.backUp',
+      details: { begins },
+    });
+    if (begins) await bus.publish(tx, wantedTopic, null);
+  });
+  return { begins };
+});
