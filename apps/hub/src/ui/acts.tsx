@@ -8,7 +8,7 @@ import { type AnswerOf, Sending } from '../api/sending.ts';
 import { useWords, type Words } from '../words/words.tsx';
 import { goToProblem } from './Field.tsx';
 import { Reauth } from './Reauth.tsx';
-import { done, type Outcome, type Said } from './outcomes.ts';
+import { done, type Said } from './outcomes.ts';
 import { CornerContext, type Toast, Toasts } from './toasts.tsx';
 
 /** What buttons do with the API, and how the page tells of it. */
@@ -120,7 +120,7 @@ function makeActs(given: {
   });
   const proven = provenBy(askProof);
   const tellOf = <T,>(said: Said<T>, result: T, options: { undo?: () => unknown } = {}): void => {
-    const { came, text } = typeof said === 'string' ? done(said) : (said as (result: T) => Outcome)(result);
+    const { came, text } = typeof said === 'string' ? done(said) : said(result);
     say(text, came === 'done' ? options : { isProblem: came === 'refused' });
   };
   const fail = (error: unknown): void => {

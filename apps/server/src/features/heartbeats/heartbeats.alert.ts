@@ -1,3 +1,5 @@
+import { wordsOf, type Words } from '@svc/words';
+import { findLocales } from '../accounts/index.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { deepLink, notifyMany, resolveNotifications } from '../notifications/index.ts';
@@ -20,17 +22,20 @@ export interface Happened {
   transition: Transition;
   /** Its owner hears nothing of it for now; features that wait for it do. */
   isMuted: boolean;
+  /** What the ping that brought it down said, if it said anything. */
+  output?: Buffer | undefined;
   /** The end of a silence, in which an outage that goes on is told of once more. */
   again?: string;
 }
 
 /** The transitions of a monitor in a step; several outages in one step have a number each. */
-export function happenedIn(monitor: MonitorRow, before: MonitorState, step: MonitorStep): Happened[] {
+export function happenedIn(monitor: MonitorRow, before: MonitorState, step: MonitorStep, output?: Buffer): Happened[] {
   let { outage } = before;
   return step.transitions.map((transition) => {
     const isDown = transition.event === 'heartbeat.down';
     if (isDown) outage += 1;
-    return { monitor, outage, transition, isMuted: isDown && isMuted(monitor) };
+    const isOfPing = transition.reason[0] === 'failed' || transition.reason[0] === 'exit';
+    return { monitor, outage, transition, isMuted: isDown && isMuted(monitor), output: isOfPing ? output : undefined };
   });
 }
 
@@ -42,7 +47,7 @@ const isMuted = ({ muted_until: until, now }: MonitorRow): boolean =>
 export function afterSilence(monitor: MonitorRow, state: MonitorState, step: MonitorStep): Happened[] {
   const { muted_until: again } = monitor;
   if (again === null || isMuted(monitor) || state.status !== 'down' || step.transitions.length > 0) return [];
-  const transition = { event: 'heartbeat.down', reason: 'It was silenced, and is still down.' } as const;
+  const transition = { event: 'heartbeat.down', reason: ['silenced'] } as const;
   return [{ monitor, outage: state.outage, transition, isMuted: false, again }];
 }
 
@@ -67,16 +72,24 @@ export async function announce(
   happened: readonly Happened[],
 ): Promise<void> {
   const told = happened.filter(({ isMuted: isQuiet }) => !isQuiet);
+  const locales =
+    told.length === 0
+      ? undefined
+      : await findLocales(
+          tx,
+          told.map(({ monitor }) => monitor.account_id),
+        );
+  const wordsFor = ({ account_id: id }: Happened['monitor']) => wordsOf(locales?.get(id) ?? 'en').alerts.monitors;
   await notifyMany(
     kernel,
     tx,
-    told.map(({ monitor, outage, transition: { event, reason }, again }) => ({
+    told.map(({ monitor, outage, transition: { event, reason }, output, again }) => ({
       accountId: monitor.account_id,
       dedupeKey: keyOf(event, monitor.id, outage, again),
       ...(event === 'heartbeat.down' && { cause: downCause(monitor.id) }),
       type: event,
-      title: event === 'heartbeat.down' ? `${monitor.name} is down` : `${monitor.name} is up again`,
-      body: reason,
+      title: wordsFor(monitor)[event === 'heartbeat.down' ? 'down' : 'up'](monitor.name),
+      body: bodyOf(wordsFor(monitor), reason, output),
       url: deepLink(kernel.config, 'heartbeats', monitor.id),
       severity: event === 'heartbeat.down' ? 'critical' : 'info',
       data: { heartbeat_id: monitor.id },
@@ -99,3 +112,23 @@ export async function announce(
 
 const keyOf = (event: Transition['event'], id: string, outage: number, again?: string): string =>
   [event, id, outage, ...(again === undefined ? [] : [again])].join(':');
+
+const shownLines = 3;
+const mostShown = 1_000;
+
+/** Why, and below it the last lines of what the job printed. */
+function bodyOf(
+  words: Words['alerts']['monitors'],
+  [name, first = '', second = '']: Transition['reason'],
+  output?: Buffer,
+) {
+  const why = words.reasons[name](first, second);
+  const text = (output ?? Buffer.alloc(0)).subarray(-4 * mostShown).toString('utf8');
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
+  const said = lines
+    .slice(-shownLines)
+    .join('\n')
+    .replace(/^\ufffd+/, '')
+    .slice(-mostShown);
+  return said === '' ? why : `${why}\n${said}`;
+}

@@ -168,7 +168,7 @@ function fold(row: MonitorRow, arrivals: readonly Arrival[]) {
   const flips: Flip[] = [];
   for (const { kind, exitCode, rid, body } of arrivals) {
     const step = receive(state, { kind, exitCode, rid }, now);
-    happened.push(...happenedIn(row, state, step));
+    happened.push(...happenedIn(row, state, step, body));
     flips.push(...step.flips);
     state = step.state;
     const last = pings.at(-1);

@@ -5,8 +5,15 @@ import { deadlineOf, expectedOf, type MonitorState, type Signal, spanOf } from '
 /** A change that people are told of. */
 export interface Transition {
   readonly event: 'heartbeat.down' | 'heartbeat.up';
-  readonly reason: string;
+  /** Which sentence of `words.alerts.monitors.reasons`, and what stands in it. */
+  readonly reason: Reason;
 }
+
+type Reason = readonly [
+  name: 'failed' | 'exit' | 'unfinished' | 'overdue' | 'missed' | 'silenced' | 'succeeded',
+  first?: string,
+  second?: string,
+];
 
 /** A state after a step, and what happened on the way to it. */
 export interface MonitorStep {
@@ -15,14 +22,14 @@ export interface MonitorStep {
   readonly flips: readonly Flip[];
 }
 
-const down = (reason: string): Transition => ({ event: 'heartbeat.down', reason });
+const down = (...reason: Reason): Transition => ({ event: 'heartbeat.down', reason });
 
 /** Does what is due by now: its pause ends, or it goes down. */
 export function expire(before: MonitorState, now: number): MonitorStep {
   const resumed = endPause(before, now);
   const state = moved('expire', resumed, undefined, now);
   if (!state) return { state: resumed, transitions: [], flips: flipsThrough(now, before, resumed) };
-  return { state, transitions: [down(whyOverdue(resumed))], flips: flipsThrough(now, before, resumed, state) };
+  return { state, transitions: [down(...whyOverdue(resumed))], flips: flipsThrough(now, before, resumed, state) };
 }
 
 function endPause(state: MonitorState, now: number): MonitorState {
@@ -31,12 +38,12 @@ function endPause(state: MonitorState, now: number): MonitorState {
   return moved('resume', state, undefined, now) ?? { ...state, pausedUntil: null };
 }
 
-function whyOverdue(state: MonitorState): string {
+function whyOverdue(state: MonitorState): Reason {
   const { startedAt, graceS, periodS, cron } = state;
   const isUnfinished = startedAt !== null && deadlineOf(state) === startedAt + graceS * 1000;
-  if (isUnfinished) return `It started and did not finish within ${spanOf(graceS)}.`;
-  if (cron === null) return `No success within ${spanOf(periodS)} and ${spanOf(graceS)} of grace.`;
-  return `No success by ${new Date(expectedOf(state)).toISOString()} and within ${spanOf(graceS)} of grace.`;
+  if (isUnfinished) return ['unfinished', spanOf(graceS)];
+  if (cron === null) return ['overdue', spanOf(graceS), spanOf(periodS)];
+  return ['missed', spanOf(graceS), new Date(expectedOf(state)).toISOString()];
 }
 
 /**
@@ -63,13 +70,13 @@ function take(state: MonitorState, signal: Signal, now: number): Omit<MonitorSte
   }
   if (kind === 'fail' || (kind === 'exit' && exitCode !== 0)) {
     const fallen = moved('fail', state, signal, now);
-    const reason = kind === 'fail' ? 'The job failed.' : `The job ended with exit code ${exitCode}.`;
-    if (fallen) return { state: fallen, transitions: [down(reason)] };
+    const why: Reason = kind === 'fail' ? ['failed'] : ['exit', String(exitCode)];
+    if (fallen) return { state: fallen, transitions: [down(...why)] };
     // Down or paused already: the ping counts, and moves nothing.
     return { state: { ...state, lastPingAt: now, lastExitCode: exitCode ?? state.lastExitCode }, transitions: [] };
   }
   const recovered = state.status === 'down' || state.recoveryOwed;
-  const transitions: readonly Transition[] = recovered ? [{ event: 'heartbeat.up', reason: 'The job succeeded.' }] : [];
+  const transitions: readonly Transition[] = recovered ? [{ event: 'heartbeat.up', reason: ['succeeded'] }] : [];
   return { state: moved('succeed', state, signal, now) ?? state, transitions };
 }
 

@@ -189,6 +189,8 @@ describe('heartbeats', () => {
     await ping(`${path}/fail`);
     await ping(`${path}/255`);
     assert.deepEqual(await alerts(id), ['heartbeat.down'], 'one alert an outage');
+    const bodyOf = async () => (await api('GET', '/v1/notifications?limit=1')).body.notifications[0].body;
+    assert.equal(await bodyOf(), 'The job ended with exit code 3.\ndisk full');
     await ping(path);
     assert.deepEqual(await resolutions(id), ['recovered', undefined], 'the alarm is over, its end is news');
     await ping(`${path}/fail`);

@@ -329,9 +329,7 @@ export class Prompts {
   }
 
   /** Ends what compares texts. */
-  stop(): Promise<void> {
-    return this.#matching.close();
-  }
+  readonly stop = (): Promise<void> => this.#matching.close();
 
   /** The same; throws 409 `prompt_closed`. */
   async #move<N extends PromptMoveName>(

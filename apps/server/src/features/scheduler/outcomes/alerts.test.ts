@@ -65,6 +65,12 @@ describe('scheduler: what people are told', () => {
     assert.equal((await t.call('GET', '/v1/notifications')).body.unread_count, 0);
   });
 
+  test('titles are in the language of the account', async () => {
+    await t.gateway.kernel.sql`update accounts.accounts set locale = 'ro' where id = ${t.account.id}`;
+    await end(await t.create(byHand), { ok: false, exit_code: 3 });
+    assert.equal((await told())[0].title, 'backup a eșuat');
+  });
+
   test('an exit code that a machine tells of in words is told once', async () => {
     await end(await t.create(byHand), { ok: false, exit_code: 3, error: 'exit code 3' });
     assert.equal((await told())[0].body, 'exit code 3');

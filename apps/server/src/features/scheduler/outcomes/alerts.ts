@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import { type Words, wordsOf } from '@svc/words';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import type { Db } from '../../../kernel/db/db.ts';
 import type { Instant } from '../../../kernel/db/instant.ts';
+import { findLocales } from '../../accounts/index.ts';
 import { findDevices } from '../../devices/index.ts';
 import { deepLink, type EndOfCause, notify, resolveNotifications } from '../../notifications/index.ts';
 import type { ScheduleTerms } from '../../schedules/index.ts';
@@ -10,6 +12,11 @@ import { runStates } from '../scheduler.states.ts';
 
 /** Alerts about schedules and runs (document 2, Events). Each is sent once: its key drops repeats. */
 type Severity = 'info' | 'warning' | 'critical';
+
+/** In the language of the account. */
+async function wordsFor(db: Db, { account_id: id }: { account_id: string }): Promise<Words['alerts']['runs']> {
+  return wordsOf((await findLocales(db, [id])).get(id) ?? 'en').alerts.runs;
+}
 
 async function tellOfRun(
   kernel: Kernel,
@@ -33,11 +40,11 @@ async function tellOfRun(
 
 /** A run waits for a person: approve or skip it from any device. */
 export async function tellAwaitingApproval(kernel: Kernel, db: Db, run: CreatedRun, now: Instant): Promise<void> {
-  const body = 'Approve or skip this run; it is skipped by itself after 24 hours.';
+  const words = await wordsFor(db, run);
   await tellOfRun(kernel, db, run, {
     type: 'schedule.approval',
-    title: `${run.name} awaits approval`,
-    body,
+    title: words.approval(run.name),
+    body: words.approvalText,
     // An edit may ask a second time.
     key: `${run.id}:${now.ms}`,
     severity: 'warning',
@@ -50,7 +57,7 @@ export async function tellLate(kernel: Kernel, db: Db, run: RunRow): Promise<voi
   const body = `It was due at ${run.scheduled_for}. Check that a host for it is online and has approved its command.`;
   await tellOfRun(kernel, db, run, {
     type: 'schedule.late',
-    title: `${run.name} was not started`,
+    title: (await wordsFor(db, run)).late(run.name),
     body,
     severity: 'warning',
     cause: runCause(run.id),
@@ -82,25 +89,26 @@ export async function tellFailed(kernel: Kernel, db: Db, run: RunRow, cause: str
   const exit = run.exit_code === null ? undefined : `exit code ${run.exit_code}`;
   // A machine may say it in the same words.
   const parts = run.error !== null && exit !== undefined && run.error.includes(exit) ? [run.error] : [run.error, exit];
-  const body = parts.filter((part) => part != null).join(', ') || 'The run failed.';
-  const title = `${run.name} ${run.state === 'timed_out' ? 'timed out' : 'failed'}`;
+  const words = await wordsFor(db, run);
+  const body = parts.filter((part) => part != null).join(', ') || words.failedText;
+  const title = words[run.state === 'timed_out' ? 'timedOut' : 'failed'](run.name);
   const alert = { type: 'schedule.failed', title, body, key: cause, severity: 'critical' } as const;
   await tellOfRun(kernel, db, run, { ...alert, cause: scheduleCause(run.schedule_id) });
 }
 
 /** A run succeeded, and its schedule asks to hear of each. */
 export async function tellSucceeded(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
-  await tellOfSuccess(kernel, db, run, 'schedule.succeeded', `${run.name} succeeded`);
+  await tellOfSuccess(kernel, db, run, 'schedule.succeeded', (await wordsFor(db, run)).succeeded(run.name));
 }
 
 /** The output is not what it was at the last success. */
 export async function tellChanged(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
-  await tellOfSuccess(kernel, db, run, 'schedule.changed', `${run.name}: the output changed`);
+  await tellOfSuccess(kernel, db, run, 'schedule.changed', (await wordsFor(db, run)).changed(run.name));
 }
 
 /** The first success after failures. */
 export async function tellRecovered(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
-  await tellOfSuccess(kernel, db, run, 'schedule.changed', `${run.name} succeeds again`);
+  await tellOfSuccess(kernel, db, run, 'schedule.changed', (await wordsFor(db, run)).recovered(run.name));
 }
 
 async function tellOfSuccess(kernel: Kernel, db: Db, run: RunRow, type: string, title: string): Promise<void> {
@@ -139,10 +147,11 @@ export async function tellBudgetReached(kernel: Kernel, db: Db, schedule: Schedu
 
 /** The schedule switched itself off after failures in a row. */
 export async function tellDisabled(kernel: Kernel, db: Db, schedule: ScheduleTerms, run: RunRow): Promise<void> {
+  const words = await wordsFor(db, schedule);
   await tellOfSchedule(kernel, db, schedule, {
     type: 'schedule.disabled',
-    title: `${schedule.name} was switched off`,
-    body: `${schedule.failures} runs failed in a row. Mend the cause, then enable the schedule again.`,
+    title: words.off(schedule.name),
+    body: words.offText(String(schedule.failures)),
     key: run.id,
     cause: scheduleCause(schedule.id),
   });
