@@ -23,6 +23,8 @@ export const en = {
   signIn: {
     title: 'Sign in',
     to: (client: string) => `to continue to ${client}`,
+    again: 'Confirm that it is you',
+    againAs: (email: string) => `You are signed in as ${email}. Prove it once more to go on.`,
     button: 'Sign in',
     passkey: 'Use a passkey',
     or: 'or',

@@ -24,6 +24,8 @@ export const ro: Words = {
   signIn: {
     title: 'Conectare',
     to: (client) => `pentru a continua la ${client}`,
+    again: 'Confirmă că ești tu',
+    againAs: (email) => `Ești conectat ca ${email}. Dovedește-o încă o dată pentru a continua.`,
     button: 'Conectare',
     passkey: 'Folosește o cheie de acces',
     or: 'sau',

@@ -30,12 +30,13 @@ describe('a consent page that stayed open', () => {
       code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
       code_challenge_method: 'S256',
     });
-    const { url } = await account.browser.follow(`${auth}/authorize?${query.toString()}`);
+    const again = () => account.browser.follow(`${auth}/authorize?${query.toString()}`);
+    const { url } = await again();
     assert.match(url, /\/consent\//);
     const allow = async () => (await account.browser.send(url, { scope, decision: 'allow' })).status;
     const connections = async () =>
       (await sql`select 1 from connections.connections where account_id = ${account.id}`).length;
-    return { ...account, allow, connections };
+    return { ...account, allow, connections, again };
   }
 
   test('lets no app into a suspended account', async () => {
@@ -56,13 +57,19 @@ describe('a consent page that stayed open', () => {
       ['hosts', 400],
       ['usage:read', 200],
     ] as const) {
-      const { browser, allow } = await opened(scope);
+      const { browser, allow, again, email } = await opened(scope);
       const { provider } = await new Identity(kernel, new Connections(kernel)).open();
       const session = await provider.Session.find(browser.cookies.get('__Host-svc_session')?.value ?? '');
       assert.ok(session);
       session.loginTs = (session.loginTs ?? 0) - 700;
       await session.persist();
       assert.equal(await allow(), status, scope);
+      if (status === 200) continue;
+      // It says whom it asks, and does not ask for the address of who is known.
+      const { url, body: text } = await again();
+      assert.match(url, /\/sign-in\//);
+      assert.match(text, /<h1[^>]*>Confirm that it is you<\/h1>/);
+      assert.ok(text.includes(`value="${email}"`) && text.includes('You are signed in as'), text);
     }
   });
 

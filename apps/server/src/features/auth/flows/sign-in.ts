@@ -82,9 +82,12 @@ async function signInHtml(
     Object.entries(params).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   );
   const hint = params['login_hint'];
+  // Signed in, and asked for a newer proof, or for one more sign-in after another device ended the last.
+  const known = interaction.session?.accountId;
+  const account = known === undefined ? undefined : await identity.account(known);
   return signInPage(page, {
     action: actionOf(visit),
-    ...(typeof hint === 'string' && { email: hint }),
+    ...(typeof hint === 'string' ? { email: hint } : account && { email: account.email, isKnown: true }),
     ...(client && client.clientId !== hubClient && { clientName: nameOfApp(client.clientName ?? client.clientId) }),
     passkeys: passkeysOf(visit, (origin) => `${origin}/authorize?${query.toString()}`),
     mailCode: mail !== undefined,

@@ -1,3 +1,4 @@
+import type { Words } from '@svc/words';
 import { address, foreign, html, sentence } from './html.ts';
 import {
   alert,
@@ -16,6 +17,8 @@ import {
 interface SignIn {
   action: string;
   email?: string | undefined;
+  /** The person of `email` is signed in here, and proves it anew. */
+  isKnown?: boolean | undefined;
   /** Set when an app other than ours sent the person here. */
   clientName?: string | undefined;
   problem?: 'wrong' | 'slow' | 'busy' | 'expired' | 'passkey' | undefined;
@@ -30,6 +33,12 @@ interface SignIn {
   passkeyOptionsHref: string;
 }
 
+/** Who is asked, and for whom. */
+function leadOf(texts: Words['signIn'], { isKnown, email, clientName }: SignIn) {
+  if (isKnown && email !== undefined) return sentence(texts.againAs, foreign(email));
+  return clientName === undefined ? undefined : sentence(texts.to, foreign(clientName));
+}
+
 /** Asks for e-mail and password, or a passkey, or a code by mail. */
 export function signInPage(page: PageContext, data: SignIn): string {
   const { signIn, signUp, fields, problems } = textsOf(page);
@@ -40,8 +49,8 @@ export function signInPage(page: PageContext, data: SignIn): string {
   const ways = html`${isHere && passkeyButton(signIn.passkey, signIn.passkeyProblem, 'plain')}
 ${data.mailCode && button(signIn.mail, { kind: 'plain', name: 'way', value: 'mail', novalidate: true })}`;
   return render(page, {
-    title: signIn.title,
-    lead: data.clientName === undefined ? undefined : sentence(signIn.to, foreign(data.clientName)),
+    title: data.isKnown && data.email !== undefined ? signIn.again : signIn.title,
+    lead: leadOf(signIn, data),
     script: isHere,
     body: html`${alert(said)}
 ${form(
