@@ -40,6 +40,11 @@ export const transcriptReading = {
         period_start: dateTime,
         period_end: dateTime,
         limit_ms: z.int(),
+        heard: z
+          .boolean()
+          .describe(
+            'Whether anything hears recordings here; without it one ends as failed, or as its live captions (additive)',
+          ),
         used_ms: z.int(),
         reserved_ms: z.int().describe('Recordings that are finalized and not transcribed yet'),
         remaining_ms: z.int(),

@@ -66,6 +66,8 @@ export const transcriptsEn = {
     sources: 'Sources',
 
     upload: 'Upload',
+    notHeard:
+      'Nobody hears recordings on this server yet: ask who runs it to set that up. What you upload is kept, and you can have it transcribed then.',
     uploadTitle: 'Upload a recording',
     file: 'Audio file',
     fileHint: 'Up to three hours. Sound of a video counts too.',

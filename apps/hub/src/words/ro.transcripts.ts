@@ -67,6 +67,8 @@ export const transcriptsRo: typeof transcriptsEn = {
     sources: 'Surse',
 
     upload: 'Încarcă',
+    notHeard:
+      'Pe acest server încă nu aude nimeni înregistrările: cere celui care îl administrează să pună asta la punct. Ce încarci se păstrează și poate fi transcris atunci.',
     uploadTitle: 'Încarcă o înregistrare',
     file: 'Fișier audio',
     fileHint: 'Cel mult trei ore. Merge și sunetul unui video.',

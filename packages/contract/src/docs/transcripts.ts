@@ -46,6 +46,7 @@ export const transcriptsDocs = {
         period_start: '2026-11-01T00:00:00.000Z',
         period_end: '2026-12-01T00:00:00.000Z',
         limit_ms: 72_000_000,
+        heard: false,
         used_ms: 0,
         reserved_ms: 0,
         remaining_ms: 72_000_000,

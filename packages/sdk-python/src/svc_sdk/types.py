@@ -746,7 +746,7 @@ TranscriptsCreateBody = TypedDict("TranscriptsCreateBody", {"client_id": "NotReq
 
 TranscriptsCreateAnswer = TypedDict("TranscriptsCreateAnswer", {"transcript": "Transcript"})
 
-TranscriptsUsageAnswer = TypedDict("TranscriptsUsageAnswer", {"period_start": "str", "period_end": "str", "limit_ms": "int", "used_ms": "int", "reserved_ms": "int", "remaining_ms": "int", "max_recording_ms": "int", "recordings": "int"})
+TranscriptsUsageAnswer = TypedDict("TranscriptsUsageAnswer", {"period_start": "str", "period_end": "str", "limit_ms": "int", "heard": "bool", "used_ms": "int", "reserved_ms": "int", "remaining_ms": "int", "max_recording_ms": "int", "recordings": "int"})
 
 TranscriptsSearchAnswer = TypedDict("TranscriptsSearchAnswer", {"results": "List[TranscriptsSearchAnswerResultsItem]", "mode": "str", "took_ms": "int", "degraded": "List[Literal[\"semantic\"]]", "next_cursor": "NotRequired[str]"})
 

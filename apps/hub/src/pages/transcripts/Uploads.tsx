@@ -204,6 +204,7 @@ export function NewUpload({
   return (
     <Dialog title={text.uploadTitle} onClose={onClose} wide>
       <form class="stack" onSubmit={(event) => event.preventDefault()}>
+        {used?.heard === false && <p class="box note">{text.notHeard}</p>}
         {shared ? (
           <p>
             {shared.name} ({size(shared.size)})

@@ -3,7 +3,9 @@ export class NoProvider extends Error {
   override name = 'NoProvider';
 
   constructor() {
-    super('no provider of speech is set up: add one with ./svc providers add, see docs/providers.md');
+    super(
+      'nobody hears recordings here yet: ask who runs this server to set that up (./svc providers add, docs/providers.md), then transcribe it again',
+    );
   }
 }
 

@@ -75,11 +75,11 @@ interface OperationParts extends TranscriptParts {
 
 /** Every operation, by its verb. */
 function operationsOf(parts: OperationParts): Feature['operations'] {
-  const { transcripts, uploads, media, inference, prompts, pool, settling, frames } = parts;
+  const { transcripts, uploads, media, speech, inference, prompts, pool, settling, frames } = parts;
   return {
     list: list(transcripts),
     create: create(transcripts),
-    usage,
+    usage: usage(speech),
     stream: stream(frames),
     search: search(inference),
     ask: ask(inference),

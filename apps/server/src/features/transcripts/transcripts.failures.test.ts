@@ -210,9 +210,15 @@ describe('without a provider of speech', () => {
     await using t = await openTranscripts({ says: null });
     const id = await t.begin();
     await t.finalize(id, { mic: sound });
-    const record = await hurriedOver(t, id);
+    assert.equal((await t.call('GET', '/v1/transcripts/usage')).body.heard, false, 'said before it is uploaded');
+    // At once: no further try does better.
+    const record = await t.over(id);
     assert.equal(record.status, 'failed');
-    assert.match(record.error, /svc providers add/);
+    assert.match(record.error, /ask who runs this server .*svc providers add/);
+    const { sql } = t.base.gateway.kernel;
+    const [step] = await sql<{ attempt: number }[]>`
+      select attempt from transcripts.steps where transcript_id = ${id} and state = 'failed'`;
+    assert.equal(step?.attempt, 1);
   });
 });
 

@@ -27,8 +27,6 @@ interface Failure {
   readonly isUnexpected: boolean;
 }
 
-/** Without a provider all five tries are over within a minute: nothing will change until somebody sets one up. */
-const waitsWithoutProvider = [1_000, 4_000, 10_000, 20_000];
 /** An outage of ten minutes fails no recording. */
 const waits = [5_000, 30_000, 120_000, 600_000];
 const longestPatienceMs = 600_000;
@@ -47,7 +45,8 @@ export function failureOf(error: unknown, { tries, attempt }: Pick<StepRow, 'tri
   });
   const usual = waits[tries] ?? 0;
   if (error instanceof HandBack) return failed('', error.waitMs, { kind: 'hand back' });
-  if (error instanceof NoProvider) return failed(error.message, waitsWithoutProvider[tries] ?? 0);
+  // Nothing changes until somebody sets one up.
+  if (error instanceof NoProvider) return failed(error.message, 0, { isFinal: true });
   if (error instanceof MediaRefused) return failed(error.message, 0, { isFinal: true });
   if (error instanceof SpeechFailed) {
     if (error.rateLimited && attempt - tries < mostPatience) {
