@@ -11,15 +11,9 @@ const readiness = z
       db: check,
       schema: check,
       registry: check,
-      worker: check
-        .optional()
-        .describe('Where work that is due by the clock is done by another process, or stands'),
-      relay: check
-        .optional()
-        .describe('Of gateways, where the platform has had a relay of its own within a day'),
-      sandboxes: check
-        .optional()
-        .describe('Of gateways, where the platform has had a sandbox node within a day'),
+      worker: check.optional().describe('Where work that is due by the clock is done by another process, or stands'),
+      relay: check.optional().describe('Of gateways, where the platform has had a relay of its own within a day'),
+      sandboxes: check.optional().describe('Of gateways, where the platform has had a sandbox node within a day'),
     }),
     s1: z.object({ mode: z.string(), ok: z.boolean(), ms: z.int(), error: z.string().optional() }),
   })

@@ -42,9 +42,7 @@ export const transcriptReading = {
         limit_ms: z.int(),
         heard: z
           .boolean()
-          .describe(
-            'Whether anything hears recordings here; without it one ends as failed, or as its live captions (additive)',
-          ),
+          .describe('Whether anything hears recordings here; without it one ends as failed, or as its live captions'),
         used_ms: z.int(),
         reserved_ms: z.int().describe('Recordings that are finalized and not transcribed yet'),
         remaining_ms: z.int(),

@@ -150,8 +150,7 @@ async function tellOperators(kernel: Kernel, { fact, begun, over }: Outage, pres
     if (!isFirst) return false;
     const accounts = await listOperators(db);
     const told = isMissing ? begun : presence === 'none' ? undefined : over;
-    const dedupeKey = told && `${told.type}:${now}`;
-    const said = told && { ...told, dedupeKey, ...(isMissing && { cause: fact }) };
+    const said = told && { ...told, dedupeKey: `${told.type}:${now}`, ...(isMissing && { cause: fact }) };
     if (said)
       await notifyMany(
         kernel,
@@ -163,7 +162,7 @@ async function tellOperators(kernel: Kernel, { fact, begun, over }: Outage, pres
       accountId,
       cause: fact,
       resolution: 'recovered' as const,
-      ...(dedupeKey !== undefined && { instead: dedupeKey }),
+      ...(said && { instead: said.dedupeKey }),
     }));
     await resolveNotifications(kernel, db, ends);
     return said !== undefined;
