@@ -148,7 +148,7 @@ for (const { name, machines = [] } of manifests) {
 
 const python = 'packages/sdk-python/src/svc_sdk';
 for (const [name, text] of Object.entries(pythonClient(openApiDocument() as never))) files[`${python}/${name}`] = text;
-for (const name of ['follow', 'host', 'sandbox', 'transport']) {
+for (const name of ['follow', 'host', 'sandbox', 'transport', 'upload']) {
   const text = readFileSync(join(root, python, `_async/${name}.py`), 'utf8');
   files[`${python}/_sync/${name}.py`] = blockingClient(text);
 }

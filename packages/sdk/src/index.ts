@@ -16,3 +16,4 @@ export type { OutboxStorage } from './outbox.storage.ts';
 export { type CodeResult, type CommandOptions, type ExecResult, Sandbox, type SandboxOptions } from './sandbox.ts';
 export type { CallOptions } from './send.ts';
 export type { ClientOptions } from './settings.ts';
+export { uploadFile, type UploadOptions, type UploadRecord } from './upload.ts';

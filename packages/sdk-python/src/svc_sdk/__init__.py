@@ -11,11 +11,13 @@ from ._async.host import AsyncHost
 from ._async.operations import AsyncOperations
 from ._async.sandbox import AsyncSandbox
 from ._async.transport import AsyncTransport
+from ._async.upload import upload_file as async_upload_file
 from ._request import CallOptions, Event, SvcError
 from ._sync.follow import Following, follow
 from ._sync.host import Host
 from ._sync.sandbox import Sandbox
 from ._sync.transport import Transport
+from ._sync.upload import upload_file
 from .operations import Operations
 
 __all__ = [
@@ -31,8 +33,10 @@ __all__ = [
     "Sandbox",
     "SvcError",
     "async_follow",
+    "async_upload_file",
     "follow",
     "types",
+    "upload_file",
 ]
 
 
