@@ -1,5 +1,6 @@
 import type { environment } from '@svc/contract';
 import type { z } from 'zod';
+import { jsonFor } from './mcp.answers.ts';
 import { printable, printableJson } from '../../kernel/base/text.ts';
 
 /** Fields of an environment that its people choose. */
@@ -16,7 +17,9 @@ type Listed = z.output<typeof environment>;
 export function environmentsOf(answer: unknown, accountId: string): string {
   const { environments, ...rest } = answer as { environments: Listed[] };
   const marked = environments.map((one) => (one.ownerUserId === accountId ? one : apart(one)));
-  return printableJson(JSON.stringify({ environments: marked, ...rest }));
+  return printableJson(
+    jsonFor({ environments: marked, ...rest }, 'ask again with a smaller limit and the same cursor'),
+  );
 }
 
 function apart(one: Listed): object {

@@ -87,7 +87,8 @@ export function promptTools({ prompts }: McpParts): Tool[] {
       input: z.object({ id: uuid.describe('The prompt') }),
       hints: reads,
       scopes: scopesOf('prompts', contract.prompts.get),
-      run: async (context, { id }) => answerOf(await invoke(prompts, 'get', context, { params: { id } })),
+      // Whole, as it says: what is left out of an instruction is not carried out.
+      run: async (context, { id }) => JSON.stringify(await invoke(prompts, 'get', context, { params: { id } })),
     },
   ];
 }
@@ -278,4 +279,4 @@ async function readInline(path: string, { bytes, body }: { bytes: number; body: 
 }
 
 const answerOf = (body: unknown): string =>
-  jsonFor(typeof body === 'object' && body !== null ? body : {}, 'ask for fewer at a time, or for one by itself');
+  jsonFor(typeof body === 'object' && body !== null ? body : {}, 'ask again with a smaller limit and the same cursor');

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Context } from '../../kernel/http/context.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import { type Invocation, invoke } from '../../kernel/mount/invoke.ts';
-import { headAndTail, jsonFor } from './mcp.answers.ts';
+import { jsonFor, partOf } from './mcp.answers.ts';
 import type { McpParts, Tool } from './mcp.tools.ts';
 
 const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
@@ -14,7 +14,8 @@ const id = uuid.describe('The transcript');
 /** Exports that are text: a model reads no PDF. */
 const textFormats = exportFormats.filter((format) => format !== 'pdf' && format !== 'docx');
 /** Where a model reads what is left out of an answer. */
-const whereSaid = 'search_transcripts finds what was said there';
+const whereSaid = 'export_transcript has all of it, a part after the other';
+const whereListed = 'ask again with a smaller limit and the same cursor';
 /** As a query carries it. */
 const limited = ({ limit, ...query }: Record<string, unknown>): Record<string, unknown> => ({
   ...query,
@@ -26,13 +27,13 @@ type Call = (context: Context, verb: string, given: Invocation) => Promise<strin
 /** The tools of transcripts (document 1, Transcripts): each runs the route of the same name, with its rights and checks. */
 export function transcriptTools(parts: McpParts): Tool[] {
   const call: Call = async (context, verb, given) =>
-    jsonFor(await invoke(parts.transcripts, verb, context, given), whereSaid);
+    jsonFor(await invoke(parts.transcripts, verb, context, given), verb === 'get' ? whereSaid : whereListed);
   // None takes the token of an app (document 1, Transcripts).
   return [...readingTools(parts, call), ...writingTools(call)].map((tool) => ({ ...tool, scopes: undefined }));
 }
 
-const exported = async (transcripts: Feature, context: Context, given: Invocation): Promise<string> =>
-  headAndTail(await text((await invoke(transcripts, 'export', context, given)) as Readable), whereSaid);
+const exported = async (transcripts: Feature, context: Context, given: Invocation, offset: number): Promise<string> =>
+  partOf(await text((await invoke(transcripts, 'export', context, given)) as Readable), offset);
 
 function readingTools({ transcripts }: McpParts, call: Call): Omit<Tool, 'scopes'>[] {
   const { list, search, ask } = contract.transcripts;
@@ -85,10 +86,15 @@ function readingTools({ transcripts }: McpParts, call: Call): Omit<Tool, 'scopes
     },
     {
       name: 'export_transcript',
-      description: 'A transcript as a text file',
-      input: z.object({ id, format: z.enum(textFormats as ['md', ...string[]]).default('md') }),
+      description: 'A transcript as a text file, about 64,000 characters at a time',
+      input: z.object({
+        id,
+        format: z.enum(textFormats as ['md', ...string[]]).default('md'),
+        offset: z.int().min(0).default(0).describe('Where to go on, as the part before says'),
+      }),
       hints: reads,
-      run: (context, { id: of, format }) => exported(transcripts, context, { params: { id: of }, query: { format } }),
+      run: (context, { id: of, format, offset }) =>
+        exported(transcripts, context, { params: { id: of }, query: { format } }, Number(offset)),
     },
   ];
 }
