@@ -118,7 +118,7 @@ async function openAlerts({ url, keys, slow }: World): Promise<string> {
 
 /** How long it takes until the webhook hears that a monitor is down; the monitor is up again then. */
 async function alertIn({ slow }: World, pingUrl: string): Promise<number> {
-  const before = slow.asked();
+  const before = slow.told();
   const began = performance.now();
   const dispatcher = new Agent({ localAddress: '127.0.0.2' });
   const ping = async (path: string) => {
@@ -131,7 +131,7 @@ async function alertIn({ slow }: World, pingUrl: string): Promise<number> {
   };
   await ping('/fail');
   const late = performance.now() + 60_000;
-  while (slow.asked() === before && performance.now() < late) await delay(10);
+  while (slow.told() === before && performance.now() < late) await delay(10);
   const taken = Math.round(performance.now() - began);
   await ping('');
   await dispatcher.close();

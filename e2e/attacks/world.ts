@@ -22,7 +22,7 @@ export interface World extends AsyncDisposable {
   /** A folder for what an attack needs of its own. */
   readonly folder: string;
   /** A server that the platform may reach, and that takes its time: where webhooks of the attacks go. */
-  readonly slow: { url: string; answer(): void; asked(): number };
+  readonly slow: { url: string; answer(): void; asked(): number; told(): number };
   /** Runs a command of the product on the data dir. */
   svc(args: readonly string[]): ReturnType<typeof run>;
   /** Starts a host's daemon under a person's key and waits until it is present; answers its device. */
@@ -128,15 +128,17 @@ async function destroySandboxes(url: string, key: string): Promise<void> {
 
 async function openSlow(folder: string) {
   const waiting: (() => void)[] = [];
-  let asked = 0;
+  let [asked, told] = [0, 0];
   const { key, cert, [Symbol.dispose]: distrust } = trustCertificate();
   const certificate = join(folder, 'slow.pem');
   writeFileSync(certificate, cert);
   const server = createServer({ key, cert }, (request, response) => {
     asked += 1;
     request.resume();
-    if (request.url === '/now') response.end('ok');
-    else waiting.push(() => response.end('late'));
+    if (request.url === '/now') {
+      told += 1;
+      response.end('ok');
+    } else waiting.push(() => response.end('late'));
   });
   server.listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
@@ -150,6 +152,8 @@ async function openSlow(folder: string) {
     url: `https://127.0.0.1:${port}`,
     answer,
     asked: () => asked,
+    /** Requests to `/now`, which is answered at once. */
+    told: () => told,
     [Symbol.asyncDispose]: async () => {
       distrust();
       answer();

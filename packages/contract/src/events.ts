@@ -47,7 +47,7 @@ const waitSeconds = z
   .string()
   .regex(/^\d{1,2}$/, 'must be a whole number')
   .transform(Number)
-  .pipe(z.int().max(mostWaitSeconds))
+  .pipe(z.int().min(0).max(mostWaitSeconds))
   .default(0)
   .describe(`0 to ${mostWaitSeconds}, default 0: how long to wait for the first change`) as unknown as z.ZodDefault<
   z.ZodType<number, number>

@@ -15,7 +15,7 @@ const position = z
   .string()
   .regex(/^\d{1,9}$/, 'must be a whole number')
   .transform(Number)
-  .pipe(z.int()) as unknown as z.ZodType<number, number> & {
+  .pipe(z.int().min(0)) as unknown as z.ZodType<number, number> & {
   default(value: number): z.ZodDefault<z.ZodType<number, number>>;
 };
 const exitCode = z.int().min(-2_147_483_648).max(4_294_967_295);

@@ -92,6 +92,12 @@ export async function install(options: InstallOptions): Promise<void> {
   await settlePolicy(places, options);
   let name = options.name ?? device.name;
   await place(places.unit, unitText(runCommand(program, url, places, options, name), places));
+  // Before the code, which works once: a second token for the environment ends this one.
+  if (options.environment !== undefined) {
+    const { environment_id: id, relay_url: relayUrl } = await enrolWith(options.environment, url, device.id);
+    await addEnrolment(places.stateDir, { environment_id: id, relay_url: relayUrl });
+    output.log(`this machine is enrolled in the environment ${id}`);
+  }
   if (options.code !== undefined) {
     const asked = { id: device.id, name: name ?? hostname() };
     const client = createClient({ baseUrl: url, retries: 0, apiKey: '' });
@@ -103,11 +109,6 @@ export async function install(options: InstallOptions): Promise<void> {
     output.log(`${places.keyFile} holds a key with which this machine is the host ${name} and may do nothing else`);
   }
   await saveDevice(places.stateDir, { id: device.id, name });
-  if (options.environment !== undefined) {
-    const { environment_id: id, relay_url: relayUrl } = await enrolWith(options.environment, url, device.id);
-    await addEnrolment(places.stateDir, { environment_id: id, relay_url: relayUrl });
-    output.log(`this machine is enrolled in the environment ${id}`);
-  }
   const run = runCommand(program, url, places, options, name);
   await place(places.unit, unitText(run, places));
   await start(places, run, output);

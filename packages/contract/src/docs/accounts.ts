@@ -41,7 +41,8 @@ export const accountsDocs = {
   },
   update: {
     description:
-      'A suspended account is refused everywhere at once, and within seconds nothing of it runs. The last operator stays ' +
+      'A suspended account is refused everywhere at once, and within seconds nothing of it runs; of a lower `tool_level` ' +
+      'its keys learn only if they were made without one. The last operator stays ' +
       'one, and cannot be suspended: 409 `last_operator`. No operator suspends their own account: 403 `forbidden`.',
     example: {
       params: { id: samples.person },

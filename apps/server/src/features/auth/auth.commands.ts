@@ -157,13 +157,16 @@ function checkRedirect(uri: string, native: boolean): void {
 }
 
 async function removeClient(admin: Admin, id: string) {
+  let isThere = false;
   await inTransaction(admin.sql, async (tx) => {
-    if (!(await deleteClient(tx, id))) throw new CommandError(`no app has the id ${id} (see: svc clients list)`);
-    await writeAct(tx, { accountId: null, by: byCommand, action: 'auth.removeClient', subject: id });
+    isThere = await deleteClient(tx, id);
+    if (isThere) await writeAct(tx, { accountId: null, by: byCommand, action: 'auth.removeClient', subject: id });
   });
   // After it: nobody lets it in any more.
   const end = (tx: Db, { account_id: accountId }: { account_id: string }) => deleteGrantsOf(tx, accountId, id);
+  // Those of an app too whose removal was cut short, or that an earlier release removed.
   const ended = await endConnectionsOf(admin, id, { by: byCommand, end });
+  if (!isThere && ended === 0) throw new CommandError(`no app has the id ${id} (see: svc clients list)`);
   return { client_id: id, removed: true, connections_ended: ended };
 }
 

@@ -71,32 +71,44 @@ describe('a pool that all accounts share', () => {
     let now = 0;
     await using pool = await open(4, { monotonic: () => now });
     const { sql, apart } = pool;
-    /** Has three statements of an account stand on so many connections, and no more. */
+    /** While others have two of the four: has three statements of an account stand on so many, and no more. */
     const standOn = async (wanted: number, account: string, key: number): Promise<void> => {
       let waiting: Promise<unknown> | undefined;
       await whileHeld(apart, key, async () => {
-        waiting = onBehalfOf(account, () => Promise.all([1, 2, 3].map(() => stuck(sql, key).execute())));
+        const others = ['x', 'y'].map((other) => onBehalfOf(other, () => stuck(sql, key).execute()));
         const count = async () =>
           (await apart`select from pg_locks where locktype = 'advisory' and objid = ${key} and not granted`).length;
-        await until(async () => (await count()) === wanted);
-        await onBehalfOf(`after ${account} ${key}`, () => one(sql));
-        assert.equal(await count(), wanted);
+        await until(async () => (await count()) === 2);
+        const own = onBehalfOf(account, () => Promise.all([1, 2, 3].map(() => stuck(sql, key).execute())));
+        waiting = Promise.all([...others, own]);
+        await until(async () => (await count()) === 2 + wanted);
+        assert.equal(await count(), 2 + wanted);
       });
       await waiting;
     };
-    await standOn(3, 'a', 11);
-    let long: Promise<unknown> | undefined;
-    await whileHeld(apart, 12, async () => {
-      long = onBehalfOf('a', () => stuck(sql, 12).execute());
+    const long = async (account: string, key: number): Promise<void> => {
+      let waiting: Promise<unknown> | undefined;
+      await whileHeld(apart, key, async () => {
+        waiting = onBehalfOf(account, () => stuck(sql, key).execute());
+        await onBehalfOf('b', () => one(sql));
+        now += 30_000;
+      });
+      await waiting;
       await onBehalfOf('b', () => one(sql));
-      now += 30_000;
-    });
-    await long;
-    await onBehalfOf('b', () => one(sql));
-    await standOn(1, 'a', 13);
-    await standOn(3, 'b', 14);
+    };
+    await standOn(2, 'a', 11);
+    // One statement may have waited for something, and counts for 5 s.
+    await long('a', 12);
+    await standOn(2, 'a', 13);
     now += 60_000;
-    await standOn(3, 'a', 15);
+    for (let n = 0; n < 6; n += 1) {
+      await long('a', 20 + n);
+      now -= 25_000;
+    }
+    await standOn(1, 'a', 30);
+    await standOn(2, 'b', 31);
+    now += 60_000;
+    await standOn(2, 'a', 32);
   });
 
   test('lets a transaction ask besides, with all other connections taken', async () => {

@@ -28,8 +28,12 @@ const rememberedMs = 60_000;
 const mostRemembered = 10_000;
 /** An account whose statements took this long within a minute has one connection, as long as others ask for something too. */
 const mostSpentMs = 30_000;
+/** One statement counts for no more: longer ones mostly wait for something. */
+const mostOfOneMs = 5_000;
 const minuteMs = 60_000;
 const otherWithinMs = 10_000;
+/** With so many connections idle nobody is held up. */
+const leastIdle = 2;
 /** So often what is known of an account is written anew. */
 const notedEveryMs = 1_000;
 /** Statements under way on one connection, the one that runs among them. */
@@ -84,11 +88,12 @@ export function fairPool(connections: readonly Sql[], clock: Pick<Clock, 'monoto
     const { resolve, reject } = query;
     const piece = places.begin(lane, accountId);
     query.resolve = (result) => {
-      places.end(lane, piece);
+      places.end(lane, piece, true);
       resolve(result);
     };
     query.reject = (error) => {
-      places.end(lane, piece);
+      // What failed may have waited for others.
+      places.end(lane, piece, false);
       reject(error);
     };
     lane.send(query);
@@ -111,7 +116,7 @@ export function fairPool(connections: readonly Sql[], clock: Pick<Clock, 'monoto
       return await asking.run({ accountId, holds: true }, () => lane.sql.begin(work as never));
     } finally {
       lane.isTaken = false;
-      places.end(lane, piece);
+      places.end(lane, piece, true);
     }
   };
   const begin = async (work: Work): Promise<unknown> => {
@@ -164,7 +169,8 @@ class Places {
     const isOwn = (piece: Piece): boolean => piece.accountId === accountId;
     let held = 0;
     for (const { pieces } of this.#lanes) if (pieces.some(isOwn)) held += 1;
-    const mayHaveAnother = held < (this.#isOver(accountId, at) ? 1 : this.#mostOfOne);
+    const idle = this.#lanes.filter(({ pieces, isTaken }) => pieces.length === 0 && !isTaken).length;
+    const mayHaveAnother = held < (idle < leastIdle && this.#isOver(accountId, at) ? 1 : this.#mostOfOne);
     let own: Lane | undefined;
     let short: Lane | undefined;
     for (const lane of this.#lanes) {
@@ -198,7 +204,7 @@ class Places {
     return piece;
   }
 
-  end(lane: Lane, piece: Piece): void {
+  end(lane: Lane, piece: Piece, isDone: boolean): void {
     const at = this.#clock.monotonic();
     // One that could not be sent ends before those that run.
     const index = lane.pieces.indexOf(piece);
@@ -207,7 +213,7 @@ class Places {
     lane.pieces.splice(index, 1);
     if (index === 0) {
       this.#note(piece.accountId, at - lane.since > longMs, at);
-      this.#spend(piece.accountId, at - lane.since, at);
+      if (isDone) this.#spend(piece.accountId, Math.min(at - lane.since, mostOfOneMs), at);
       lane.since = at;
     }
     // Not at once: a connection that broke fails what was under way on it first, and would still take more.
@@ -244,9 +250,9 @@ class Places {
     });
   }
 
-  /** Whether an account had its share of the minute, and others ask too: alone it may have all there is. */
+  /** Whether an account had its share of the minute, and others ask too: alone it may have all there is. Strangers are many. */
   #isOver(accountId: string, at: number): boolean {
-    if (accountId === everybody.accountId || at >= this.#minuteEnds) return false;
+    if (accountId === everybody.accountId || accountId === strangers || at >= this.#minuteEnds) return false;
     if ((this.#spent.get(accountId) ?? 0) < mostSpentMs) return false;
     return this.#latest.some((other) => other.accountId !== accountId && at - other.at < otherWithinMs);
   }

@@ -50,7 +50,10 @@ describe('the published document', () => {
   });
 
   test('a number of an address is one, with its bounds', () => {
-    const limits = operations.flatMap(({ parameters }) => parameters?.filter(({ name }) => name === 'limit') ?? []);
+    const all = operations.flatMap(({ parameters }) => parameters ?? []);
+    for (const { name, schema } of all)
+      if (schema['type'] === 'integer') assert.equal(typeof schema['minimum'], 'number', name);
+    const limits = all.filter(({ name }) => name === 'limit');
     assert.ok(limits.length > 30);
     for (const { schema } of limits) {
       assert.deepEqual([schema['type'], schema['minimum'], typeof schema['maximum']], ['integer', 1, 'number']);

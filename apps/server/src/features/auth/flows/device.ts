@@ -6,7 +6,7 @@ import { errorPage, signedOutPage, signOutPage } from '../pages/notes.ts';
 import { lookOf, type PageContext } from '../pages/page.ts';
 import { nameOfApp, trustOf } from '../provider/clients.ts';
 import { findClient } from '../provider/clients.sql.ts';
-import { fetchDocument } from '../provider/documents.ts';
+import { documentsOf } from '../provider/documents.ts';
 import type { ProviderPages } from '../provider/pages.ts';
 import { scopesAsked } from '../provider/provider.ts';
 import { basePath } from '../provider/urls.ts';
@@ -81,6 +81,6 @@ export function providerPages(kernel: Kernel): ProviderPages {
     async signedOut(ctx) {
       show(ctx, signedOutPage(pageOf(ctx), {}));
     },
-    fetch: (url) => fetchDocument(kernel, url),
+    fetch: documentsOf(kernel),
   };
 }

@@ -91,7 +91,7 @@ export class Records implements Adapter {
     // The token endpoint makes these, where nobody has looked for room yet.
     if (this.#model === 'ReplayDetection') await makeRoomForBegun(sql, mostBegun);
     const write = async (db: Db): Promise<void> => {
-      if (!(await writeRecord(db, record))) throw this.#refuse('the grant was revoked');
+      if (!(await writeRecord(db, record))) throw this.#refuse('the grant was revoked, or the proof was used before');
       const { clientId } = record;
       if (clientId !== null && kept.has(this.#model))
         await keepClient(db, hashOfId(this.#kernel, 'Client', clientId), config.grants.idleSeconds);

@@ -36,7 +36,7 @@ export interface NewRecord extends RecordKey {
 const ofGrants = ['AccessToken', 'RefreshToken', 'AuthorizationCode'];
 
 /**
- * Writes a record; answers false when its grant was revoked meanwhile. A code that two exchange at once revokes its grant, and
+ * Writes a record; answers false when its grant was revoked meanwhile, or it is a proof that was used. A code that two exchange at once revokes its grant, and
  * the tokens of the first may come after that.
  */
 export async function writeRecord(db: Db, record: NewRecord): Promise<boolean> {
@@ -49,6 +49,8 @@ export async function writeRecord(db: Db, record: NewRecord): Promise<boolean> {
     where not ${needsGrant} or exists (select from auth.records g where g.model = 'Grant' and g.grant_id = ${grantId})
     on conflict (model, id_hash) do update set account_id = excluded.account_id, grant_id = excluded.grant_id,
       uid = excluded.uid, payload = excluded.payload, expires_at = excluded.expires_at
+    -- A proof of an app that is kept was used: of two at once one counts.
+    where r.model <> 'ReplayDetection'
     returning 1`;
   return rows.length > 0;
 }
