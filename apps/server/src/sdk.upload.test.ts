@@ -35,18 +35,20 @@ describe('a file that is sent through a bad network', () => {
     const fate = asked % 4;
     const { method, url, headers } = incoming;
     const to = request(gateway.url + (url ?? ''), { method, headers }, (answer) => {
-      if (fate === 1) return void answer.resume().on('end', () => outgoing.destroy());
-      answer.pipe(outgoing.writeHead(answer.statusCode ?? 502, answer.headers));
+      if (fate === 1) answer.resume().on('end', () => outgoing.destroy());
+      else answer.pipe(outgoing.writeHead(answer.statusCode ?? 502, answer.headers));
     });
     to.on('error', () => outgoing.destroy());
     outgoing.on('error', () => {});
-    if (fate !== 3) return void incoming.pipe(to);
-    incoming.once('data', (chunk: Buffer) => {
-      to.write(chunk.subarray(0, 1_000));
-      to.destroy();
-      incoming.destroy();
-    });
-    incoming.once('end', () => to.destroy());
+    if (fate !== 3) incoming.pipe(to);
+    else {
+      incoming.once('data', (chunk: Buffer) => {
+        to.write(chunk.subarray(0, 1_000));
+        to.destroy();
+        incoming.destroy();
+      });
+      incoming.once('end', () => to.destroy());
+    }
   });
   let baseUrl = '';
   before(async () => {

@@ -51,10 +51,13 @@ export async function uploadFile(
     const before = upload.offset;
     try {
       const body = await bytesOf(file, before, Math.min(before + pieceBytes, length));
-      await client.uploads.append({ params, body } as never, {
-        ...call,
-        headers: headersOf({ 'upload-offset': String(before) }),
-      });
+      await client.uploads.append(
+        { params, body },
+        {
+          ...call,
+          headers: headersOf({ 'upload-offset': String(before) }),
+        },
+      );
     } catch (error) {
       failures += 1;
       if (!isPassing(error) || failures >= mostFailures) throw error;

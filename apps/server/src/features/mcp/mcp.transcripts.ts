@@ -35,6 +35,19 @@ export function transcriptTools(parts: McpParts): Tool[] {
 const exported = async (transcripts: Feature, context: Context, given: Invocation, offset: number): Promise<string> =>
   partOf(await text((await invoke(transcripts, 'export', context, given)) as Readable), offset);
 
+const exportTool = (transcripts: Feature): Omit<Tool, 'scopes'> => ({
+  name: 'export_transcript',
+  description: 'A transcript as a text file, about 64,000 characters at a time',
+  input: z.object({
+    id,
+    format: z.enum(textFormats as ['md', ...string[]]).default('md'),
+    offset: z.int().min(0).default(0).describe('Where to go on, as the part before says'),
+  }),
+  hints: reads,
+  run: (context, { id: of, format, offset }) =>
+    exported(transcripts, context, { params: { id: of }, query: { format } }, Number(offset)),
+});
+
 function readingTools({ transcripts }: McpParts, call: Call): Omit<Tool, 'scopes'>[] {
   const { list, search, ask } = contract.transcripts;
   const { folder_id, tag, from, to, mode } = search.query.shape;
@@ -84,18 +97,7 @@ function readingTools({ transcripts }: McpParts, call: Call): Omit<Tool, 'scopes
       hints: reads,
       run: (context, body) => call(context, 'ask', { body }),
     },
-    {
-      name: 'export_transcript',
-      description: 'A transcript as a text file, about 64,000 characters at a time',
-      input: z.object({
-        id,
-        format: z.enum(textFormats as ['md', ...string[]]).default('md'),
-        offset: z.int().min(0).default(0).describe('Where to go on, as the part before says'),
-      }),
-      hints: reads,
-      run: (context, { id: of, format, offset }) =>
-        exported(transcripts, context, { params: { id: of }, query: { format } }, Number(offset)),
-    },
+    exportTool(transcripts),
   ];
 }
 
