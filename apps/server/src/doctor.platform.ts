@@ -23,6 +23,7 @@ import {
   listMachinesElsewhere,
   listNodesAhead,
   listRefusedNodes,
+  mayHaveNode,
   refusedFix,
   refusedText,
 } from './features/sandboxes/index.ts';
@@ -124,7 +125,7 @@ export async function withDatabase(config: Config, { sql, bus, blobs, dataDir, m
     await feed(sql),
     ...(await worker(sql)),
     ...(await relayParts(sql)),
-    ...(await nodes(sql)),
+    ...(await nodes(sql, mayHaveNode({ config, dataDir }) ? undefined : machine.id)),
     ...(await machines(sql, machine.id)),
     ...(await copies(sql)),
     ...(await restore(sql)),
@@ -201,11 +202,11 @@ async function relayParts(sql: Sql): Promise<Check[]> {
 /** A node that takes connections and answers nothing is asked for this long before it counts as missing. */
 const nodeLimitMs = idleLimitMs / 2;
 
-/** Nodes that are gone; where no process runs, those with sandboxes on them. */
-async function nodes(sql: Sql): Promise<Check[]> {
+/** Nodes that are gone; where no process runs, those with sandboxes on them. `without`: a machine that is set to have none. */
+async function nodes(sql: Sql, without: string | undefined): Promise<Check[]> {
   // Without the schema there are no nodes either.
   const isRunning = (await listParts(sql).catch(() => [])).some(({ live }) => live);
-  const all = await listLostNodes(sql, nodeLimitMs).catch(() => []);
+  const all = await listLostNodes(sql, nodeLimitMs, without).catch(() => []);
   const lost = all.filter(({ paused }) => isRunning || paused > 0);
   if (lost.length === 0) return [];
   const found = lost.map(

@@ -6,6 +6,19 @@ const placeSeconds = 60;
 /** Gateways beside a node see it every 5 s: one of another machine does not miss it sooner. */
 const seenSeconds = 15;
 
+/** Whether `n` holds what runs or waits. */
+const holds = (db: Db) => db`exists (
+  select from sandboxes.sandboxes s where s.node_id = n.id
+    and s.state in ('creating', 'running', 'pausing', 'paused', 'resuming'))`;
+
+/**
+ * Whether `n`, which holds nothing, is still a node of the platform: not one that was refused, which its operator may have taken
+ * away as advised, and no other one was there later, such as a new one of the same machine.
+ */
+const isLatest = (db: Db) => db`n.refused_at is null and not exists (
+  select from sandboxes.nodes later
+  where later.id <> n.id and later.refused_at is null and later.seen_at > n.seen_at)`;
+
 /** See `saveNode`. */
 interface Saved {
   /** When it was seen before, if nobody saw it for half a minute since. */
@@ -71,16 +84,18 @@ interface LostNode {
   paused: number;
 }
 
-/** Nodes that no gateway has reached for so long; those that hold nothing are left out after a day, and where another one is in place. */
-export async function listLostNodes(db: Db, longerMs: number): Promise<LostNode[]> {
+/**
+ * Nodes that no gateway has reached for so long; those that hold nothing are left out after a day, where another one is in place,
+ * where they were refused, and of `without`: a machine that is set to have none.
+ */
+export async function listLostNodes(db: Db, longerMs: number, without?: string): Promise<LostNode[]> {
   return db`
     select n.id, n.machine_name, extract(epoch from now() - n.missing_since)::float8 as seconds, s.paused
     from sandboxes.nodes n cross join lateral (
       select count(*)::int as paused from sandboxes.sandboxes where node_id = n.id and state = 'paused') s
     where n.missing_since < now() - make_interval(secs => ${longerMs / 1000})
-      and (s.paused > 0 or n.seen_at > now() - interval '1 day' and not exists (
-        select from sandboxes.nodes later where later.id <> n.id and later.address = n.address
-          and coalesce(later.machine, '') = coalesce(n.machine, '') and later.seen_at > n.seen_at))
+      and (s.paused > 0 or n.seen_at > now() - interval '1 day' and (${holds(db)}
+        or ${isLatest(db)} and (coalesce(n.machine, ${without ?? null}) = ${without ?? null}) is not true))
     order by n.id limit 20`;
 }
 
@@ -96,18 +111,23 @@ export interface NodeRow {
   /** A process that does what is due by the clock saw it a moment ago. */
   works: boolean;
   refused: boolean;
-  /** It belongs to the platform: seen within a day, and no other node was made in its place. */
+  /** Seen within a day. */
+  recent: boolean;
+  /** Sandboxes run or wait there. */
+  holds: boolean;
+  /** It belongs to the platform: seen within a day, and something is on it, or it is no refused one and none was there later. */
   expected: boolean;
 }
 
 export async function listNodes(db: Db, time: Time): Promise<NodeRow[]> {
   const since = db`${nowOf(db, time)} - make_interval(secs => ${seenSeconds})`;
   return db`
-    select id, address, machine, machine_name, seen_at > ${since} as seen, coalesce(worked_at > ${since}, false) as works,
-      refused_at is not null as refused, seen_at > ${nowOf(db, time)} - interval '1 day' and not exists (
-        select from sandboxes.nodes later where later.id <> nodes.id and later.address = nodes.address
-          and coalesce(later.machine, '') = coalesce(nodes.machine, '') and later.seen_at > nodes.seen_at) as expected
-    from sandboxes.nodes order by id`;
+    select n.id, n.address, n.machine, n.machine_name, n.seen_at > ${since} as seen,
+      coalesce(n.worked_at > ${since}, false) as works, n.refused_at is not null as refused, recent, holds,
+      recent and (holds or ${isLatest(db)}) as expected
+    from sandboxes.nodes n cross join lateral (
+      select n.seen_at > ${nowOf(db, time)} - interval '1 day' as recent, ${holds(db)} as holds) l
+    order by n.id`;
 }
 
 /** Nodes that are there and refused, with their machine and the one that has the sandboxes. */

@@ -38,6 +38,10 @@ const patienceMs = 15_000;
 /** The client of the node at an address, as `sandboxes.nodes` has them. */
 export const openNode = (address: string): NodeClient => new NodeClient(address.slice(schemePrefix.length));
 
+/** Whether a node beside this process is there or to come: its directory is made before it starts. */
+export const mayHaveNode = ({ config, dataDir }: Pick<Kernel, 'config' | 'dataDir'>): boolean =>
+  existsSync(dirname(sandboxdPlaces(config, dataDir).socket));
+
 /** As what this installation is known to nodes. */
 export const ownerOf = async (sql: Sql): Promise<string> =>
   (await readOrCreateFact(sql, 'installation', () => randomBytes(16))).toString('hex');
@@ -92,9 +96,8 @@ export class Nodes {
 
   /** Settles once a node is known; at once where none is to come, and never long after the start. */
   async some(): Promise<void> {
-    const { clock, config, dataDir } = this.#kernel;
-    // A node's directory is made before the node starts.
-    const mayCome = existsSync(dirname(sandboxdPlaces(config, dataDir).socket));
+    const { clock } = this.#kernel;
+    const mayCome = mayHaveNode(this.#kernel);
     while (this.#known.size === 0) {
       await this.refresh();
       if (this.#known.size > 0 || this.#ahead.size > 0 || !mayCome || clock.monotonic() - this.#openedAt > startingMs)
@@ -111,6 +114,9 @@ export class Nodes {
     const missing: { id: string; missingMs: number; seenAt: string | undefined }[] = [];
     const expected = { all: 0, away: 0, lost: 0 };
     const rows = await listNodes(sql, clock);
+    const isSetToNone = !mayHaveNode(this.#kernel);
+    const isExpected = (row: NodeRow): boolean =>
+      row.expected && (row.holds || !(isSetToNone && this.#isHere(row)));
     for (const row of rows) {
       const { id, address } = row;
       if (this.#known.get(id)?.client.socketPath === address.slice(schemePrefix.length) && address === own) continue;
@@ -121,10 +127,10 @@ export class Nodes {
       if (!found) continue;
       const missingMs = Math.min(this.#missedFor(id), found.ms);
       missing.push({ id, missingMs, seenAt: found.seenAt });
-      if (row.expected) expected.away += 1;
-      if (row.expected && this.#isLost(id, missingMs)) expected.lost += 1;
+      if (isExpected(row)) expected.away += 1;
+      if (isExpected(row) && this.#isLost(id, missingMs)) expected.lost += 1;
     }
-    expected.all = rows.filter((row) => row.expected).length;
+    expected.all = rows.filter(isExpected).length;
     this.#looked = { ...expected, refused: rows.filter(({ refused, seen }) => refused && seen).length };
     this.#elsewhere.look(rows, this.#kernel.machine.id, (id) => this.#known.has(id));
     return missing;
@@ -134,10 +140,14 @@ export class Nodes {
    * Asks at the address of a row. The path of another machine may be that of another node here, which is not taken for it; the
    * machine may be this one before it was started anew.
    */
-  async #askFor({ id, address, machine, seen }: NodeRow, own: string): Promise<Node | undefined> {
-    const isHere = machine === null || machine === this.#kernel.machine.id;
-    if (isHere) return this.#ask(address);
+  async #askFor(row: NodeRow, own: string): Promise<Node | undefined> {
+    const { id, address, seen } = row;
+    if (this.#isHere(row)) return this.#ask(address);
     return address === own || seen ? undefined : this.#ask(address, id);
+  }
+
+  #isHere({ machine }: NodeRow): boolean {
+    return machine === null || machine === this.#kernel.machine.id;
   }
 
   /** Nobody has reached it for 40 s. One that this process never reached was missed by others before. */

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { beforeEach, describe, test } from 'node:test';
+import { testClock } from '../../../kernel/base/clock.ts';
+import { openTest } from '../../../testing.ts';
+import { shared } from '../../../testing.shared.ts';
+import { Nodes } from './nodes.ts';
+import { listLostNodes, listNodes, saveNode } from './nodes.sql.ts';
+
+const machineOf = (name: string, boot = '') => ({ id: `id of ${name}${boot}`, name });
+
+describe('nodes as the database has them', () => {
+  const { gateway, account } = shared(() => openTest());
+  const [a, b] = [randomUUID(), randomUUID()];
+  const clock = testClock(Date.now());
+  const save = async (id: string, machine: { id: string; name: string }, address = 'unix:/svc.sock') => {
+    // Who was first is told by the time.
+    clock.advance(1);
+    return (await saveNode(gateway.kernel.sql, clock, { id, address, machine, works: true })).refusedFor;
+  };
+  const expected = async () =>
+    (await listNodes(gateway.kernel.sql, clock)).filter((row) => row.expected).map(({ id }) => id);
+  const miss = async (id: string) => {
+    await gateway.kernel.sql`update sandboxes.nodes set missing_since = now() - interval '5 minutes' where id = ${id}`;
+    return (await listLostNodes(gateway.kernel.sql, 0)).map((row) => row.id);
+  };
+  const pause = (id: string) => gateway.kernel.sql`
+    insert into sandboxes.sandboxes (id, account_id, key_id, node_id, state, backend, template, egress, metadata,
+      created_at, expires_at)
+    values (${randomUUID()}, ${account.id}, ${account.keyId}, ${id}, 'paused', 'v2', 'python', '{}', '{}', now(), now())`;
+
+  beforeEach(async () => {
+    await gateway.kernel.sql`delete from sandboxes.sandboxes`;
+    await gateway.kernel.sql`delete from sandboxes.nodes`;
+  });
+
+  test('a refused node that holds nothing is missed by nobody when it is taken away, one with sandboxes is', async () => {
+    await save(a, machineOf('one'));
+    assert.equal(await save(b, machineOf('two')), 'one');
+    assert.deepEqual([await expected(), await miss(b)], [[a], []]);
+    await pause(b);
+    assert.deepEqual([(await expected()).length, await miss(b)], [2, [b]]);
+  });
+
+  test('a node that holds nothing is missed no more once another one was seen, whatever its address or machine', async () => {
+    await save(a, machineOf('one'), 'unix:/before.sock');
+    assert.deepEqual([await expected(), await miss(a)], [[a], [a]]);
+    clock.advance(61_000);
+    assert.equal(await save(b, machineOf('one', ' anew')), undefined);
+    assert.deepEqual([await expected(), await miss(a)], [[b], []]);
+    await pause(a);
+    assert.deepEqual([(await expected()).length, await miss(a)], [2, [a]]);
+  });
+
+  test('nothing is missed on a machine that is set to have no node', async () => {
+    const { machine } = gateway.kernel;
+    await save(a, machine, 'unix:/gone.sock');
+    const presence = async (sandboxdSocket: string) => {
+      const kernel = { ...gateway.kernel, clock, config: { ...gateway.kernel.config, sandboxdSocket } };
+      const nodes = new Nodes(kernel);
+      await nodes.open();
+      for (const ms of [0, 41_000]) {
+        clock.advance(ms);
+        await nodes.refresh();
+      }
+      return nodes.presence();
+    };
+    assert.deepEqual([await presence('/nowhere/svc.sock'), await presence('/gone.sock')], ['none', 'missing']);
+    await miss(a);
+    const { sql } = gateway.kernel;
+    const lost = await Promise.all([machine.id, 'x'].map((without) => listLostNodes(sql, 0, without)));
+    assert.deepEqual(lost.map((rows) => rows.length), [0, 1]);
+  });
+});
