@@ -29,7 +29,9 @@ interface Saved {
 
 /**
  * A node was reached from the machine it runs on, or registers; `works` says whether by a process that does what is due. It is
- * refused while a node of another machine is there that was first: gateways dial a path on their own machine only.
+ * refused while a node of another machine is there that was first: gateways dial a path on their own machine only. That one loses its place when this one is seen for
+ * 60 s more: while neither was seen, as without the database, nobody knows which is gone. One that holds nothing gives it at once
+ * to a new node at its address on a machine of its name, which is that machine after a restart.
  */
 export async function saveNode(
   db: Db,
@@ -38,13 +40,21 @@ export async function saveNode(
 ): Promise<Saved> {
   const { id, address, machine, works } = node;
   const now = nowOf(db, time);
-  const lives = db`refused_at is null and seen_at > ${now} - make_interval(secs => ${placeSeconds})`;
+  const limit = db`make_interval(secs => ${placeSeconds})`;
   const [row] = await db<{ unseen_since: string | null; refused_for: string | null }[]>`
-    with before as (select seen_at, case when ${lives} then taken_at end as taken_at from sandboxes.nodes where id = ${id}),
+    with before as (
+      select seen_at, case when refused_at is null and not exists (
+        select from sandboxes.nodes o where o.id <> own.id and o.machine <> ${machine.id} and o.refused_at is null
+          and o.seen_at > own.seen_at + ${limit}) then taken_at end as taken_at
+      from sandboxes.nodes own where id = ${id}),
     first as (
-      select machine_name from sandboxes.nodes
-      where id <> ${id} and machine <> ${machine.id} and ${lives}
-        and (taken_at, id) < (coalesce((select taken_at from before), ${now}), ${id}::uuid) order by taken_at limit 1)
+      select machine_name from sandboxes.nodes n left join before on true
+      where n.id <> ${id} and machine <> ${machine.id} and refused_at is null
+        and (n.seen_at > ${now} - ${limit} or abs(extract(epoch from n.seen_at - before.seen_at)) < ${placeSeconds})
+        and (n.taken_at, n.id) < (coalesce(before.taken_at, ${now}), ${id}::uuid)
+        and not (machine_name = ${machine.name} and address = ${address}
+          and n.seen_at < ${now} - make_interval(secs => ${seenSeconds}) and not ${holds(db)})
+      order by n.taken_at limit 1)
     insert into sandboxes.nodes (id, address, seen_at, machine, machine_name, taken_at, refused_at, worked_at)
     values (${id}, ${address}, ${now}, ${machine.id}, ${machine.name}, ${now},
       case when exists (select from first) then ${now} end, case when ${works}::boolean then ${now} end)

@@ -71,4 +71,32 @@ describe('nodes as the database has them', () => {
     const lost = await Promise.all([machine.id, 'x'].map((without) => listLostNodes(sql, 0, without)));
     assert.deepEqual(lost.map((rows) => rows.length), [0, 1]);
   });
+
+  test('a new node of a machine that was started anew has the place of an old one that holds nothing', async () => {
+    await save(a, machineOf('one'));
+    clock.advance(10_000);
+    assert.equal(await save(b, machineOf('one', ' anew')), 'one', 'another machine of that name may live');
+    clock.advance(6_000);
+    assert.equal(await save(b, machineOf('one', ' anew')), undefined);
+    await pause(a);
+    assert.equal(await save(b, machineOf('one', ' anew')), 'one');
+  });
+
+  test('a minute without the database leaves the place with its node, and a minute without the node does not', async () => {
+    await save(a, machineOf('one'));
+    await save(b, machineOf('two'));
+    clock.advance(120_000);
+    assert.equal(await save(b, machineOf('two')), 'one', 'neither was seen');
+    clock.advance(1_000);
+    assert.equal(await save(a, machineOf('one')), undefined);
+    assert.equal(await save(b, machineOf('two')), 'one');
+    for (let ms = 0; ms < 60_000; ms += 5_000) {
+      assert.equal(await save(b, machineOf('two')), 'one');
+      clock.advance(5_000);
+    }
+    await save(b, machineOf('two'));
+    clock.advance(5_000);
+    assert.equal(await save(b, machineOf('two')), undefined);
+    assert.equal(await save(a, machineOf('one')), 'two', 'the place is not taken back');
+  });
 });
