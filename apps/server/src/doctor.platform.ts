@@ -19,6 +19,7 @@ import { findLanesOff } from './features/providers/index.ts';
 import {
   aheadFix,
   aheadText,
+  findNodeId,
   listLostNodes,
   listMachinesElsewhere,
   listNodesAhead,
@@ -126,7 +127,7 @@ export async function withDatabase(config: Config, { sql, bus, blobs, dataDir, m
     ...(await worker(sql)),
     ...(await relayParts(sql)),
     ...(await nodes(sql, mayHaveNode({ config, dataDir }) ? undefined : machine.id)),
-    ...(await machines(sql, machine.id)),
+    ...(await machines(sql, machine.id, () => findNodeId({ config, dataDir }))),
     ...(await copies(sql)),
     ...(await restore(sql)),
     ...(await sites(config)),
@@ -218,8 +219,8 @@ async function nodes(sql: Sql, without: string | undefined): Promise<Check[]> {
   ];
 }
 
-/** Nodes of several machines: one is used, and a gateway reaches the node beside it only. */
-async function machines(sql: Sql, own: string): Promise<Check[]> {
+/** Nodes of several machines: one is used, and a gateway reaches the node beside it only. `reached`: the one that answers here. */
+async function machines(sql: Sql, own: string, reached: () => Promise<string | undefined>): Promise<Check[]> {
   const name = 'sandbox machines';
   // Without the schema there are no nodes either.
   const refused = await listRefusedNodes(sql).catch(() => []);
@@ -227,7 +228,9 @@ async function machines(sql: Sql, own: string): Promise<Check[]> {
     const found = refused.map(({ machine, first }) => refusedText(machine, first)).join('; ');
     return [{ name, ok: false, found, fix: refusedFix }];
   }
-  const away = await listMachinesElsewhere(sql, own).catch(() => []);
+  if ((await listMachinesElsewhere(sql, own).catch(() => [])).length === 0) return [];
+  // Containers may share a node, which is of the one that asked it last.
+  const away = await listMachinesElsewhere(sql, own, await reached()).catch(() => []);
   if (away.length === 0) return [];
   const found = `sandboxes are on ${away.join(', ')}; gateways of this machine do not reach them`;
   return [{ name, ok: true, found, fix: 'lead requests for sandboxes to the gateways there: docs/grow.md' }];

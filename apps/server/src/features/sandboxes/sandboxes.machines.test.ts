@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { checkPlatform } from '../../doctor.platform.ts';
-import { createAccount, startGateway, testDatabase, until } from '../../testing.ts';
+import { createAccount, openTest, startGateway, testDatabase, until } from '../../testing.ts';
 import { endOfAccount } from './sandboxes.keeper.ts';
 import { Nodes } from './nodes/nodes.ts';
 import { nodeOfTests, openSandboxes, sandboxesTest, startNode } from './sandboxes.testing.ts';
@@ -93,5 +96,28 @@ describe('one database, and nodes on two machines', () => {
       const rows = await sql`select 1 from sandboxes.nodes where id = ${other} and missing_since is not null`;
       return rows.length === 1;
     });
+  });
+
+  test('a node that containers share is nowhere else while it starts anew, whichever of them asked it last', async () => {
+    await using t = await openTest();
+    const { kernel } = t.gateway;
+    const folder = mkdtempSync(join(tmpdir(), 'svc-shared-'));
+    try {
+      const socket = join(folder, 'sandboxd.sock');
+      symlinkSync(nodeOfTests(), socket);
+      const nodes = new Nodes({ ...kernel, config: { ...kernel.config, sandboxdSocket: socket } });
+      await nodes.open();
+      await nodes.refresh();
+      const [node] = nodes.all();
+      assert.ok(node);
+      unlinkSync(socket);
+      node.client.close();
+      await kernel.sql`update sandboxes.nodes set machine = 'id of two', seen_at = now() + interval '10 minutes'`;
+      await nodes.refresh();
+      assert.throws(() => nodes.of(node.id), /does not answer/);
+      nodes.close();
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

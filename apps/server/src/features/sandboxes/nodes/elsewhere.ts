@@ -20,7 +20,10 @@ export const refusedFix =
 export class Elsewhere {
   #rows: readonly NodeRow[] = [];
 
-  /** `own`: the machine that this process runs on. */
+  /**
+   * `own`: the machine that this process runs on. `isReached`: it ever did; a node that containers share is of the machine of whoever
+   * asked it last, and may just be starting anew.
+   */
   look(rows: readonly NodeRow[], own: string, isReached: (id: string) => boolean): void {
     const isOther = ({ machine }: NodeRow): boolean => machine !== null && machine !== own;
     this.#rows = rows.filter((row) => row.seen && !row.refused && isOther(row) && !isReached(row.id));

@@ -150,10 +150,10 @@ export async function listRefusedNodes(db: Db): Promise<{ id: string; machine: s
     where n.refused_at is not null and n.seen_at > now() - make_interval(secs => ${placeSeconds}) order by n.id limit 20`;
 }
 
-/** Machines whose nodes are there and used, where none of this machine is; otherwise none. */
-export async function listMachinesElsewhere(db: Db, machine: string): Promise<string[]> {
+/** Machines whose nodes are there and used, where none of this machine is, nor `reached`, which answers here; otherwise none. */
+export async function listMachinesElsewhere(db: Db, machine: string, reached?: string): Promise<string[]> {
   const rows = await db<{ name: string; here: boolean }[]>`
-    select machine_name as name, machine = ${machine} as here from sandboxes.nodes
+    select machine_name as name, (machine = ${machine} or id = ${reached ?? null}) is true as here from sandboxes.nodes
     where machine is not null and refused_at is null and seen_at > now() - make_interval(secs => ${placeSeconds})
     order by machine_name limit 20`;
   return rows.some(({ here }) => here) ? [] : [...new Set(rows.map(({ name }) => name))];

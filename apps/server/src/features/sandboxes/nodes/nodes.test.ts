@@ -5,7 +5,7 @@ import { testClock } from '../../../kernel/base/clock.ts';
 import { openTest } from '../../../testing.ts';
 import { shared } from '../../../testing.shared.ts';
 import { Nodes } from './nodes.ts';
-import { listLostNodes, listNodes, saveNode } from './nodes.sql.ts';
+import { listLostNodes, listMachinesElsewhere, listNodes, saveNode } from './nodes.sql.ts';
 
 const machineOf = (name: string, boot = '') => ({ id: `id of ${name}${boot}`, name });
 
@@ -98,5 +98,12 @@ describe('nodes as the database has them', () => {
     clock.advance(5_000);
     assert.equal(await save(b, machineOf('two')), undefined);
     assert.equal(await save(a, machineOf('one')), 'two', 'the place is not taken back');
+  });
+
+  test('a node that answers here is not elsewhere, whichever container asked it last', async () => {
+    await gateway.kernel.sql`
+      insert into sandboxes.nodes (id, address, machine, machine_name) values (${a}, 'unix:/x', 'other', 'two')`;
+    const { sql } = gateway.kernel;
+    assert.deepEqual([await listMachinesElsewhere(sql, 'own'), await listMachinesElsewhere(sql, 'own', a)], [['two'], []]);
   });
 });

@@ -42,6 +42,18 @@ export const openNode = (address: string): NodeClient => new NodeClient(address.
 export const mayHaveNode = ({ config, dataDir }: Pick<Kernel, 'config' | 'dataDir'>): boolean =>
   existsSync(dirname(sandboxdPlaces(config, dataDir).socket));
 
+/** The node that answers at the socket of this process; undefined: none. */
+export async function findNodeId({ config, dataDir }: Pick<Kernel, 'config' | 'dataDir'>): Promise<string | undefined> {
+  const client = new NodeClient(sandboxdPlaces(config, dataDir).socket);
+  try {
+    return (await client.node()).id;
+  } catch {
+    return undefined;
+  } finally {
+    client.close();
+  }
+}
+
 /** As what this installation is known to nodes. */
 export const ownerOf = async (sql: Sql): Promise<string> =>
   (await readOrCreateFact(sql, 'installation', () => randomBytes(16))).toString('hex');
@@ -132,7 +144,7 @@ export class Nodes {
     }
     expected.all = rows.filter(isExpected).length;
     this.#looked = { ...expected, refused: rows.filter(({ refused, seen }) => refused && seen).length };
-    this.#elsewhere.look(rows, this.#kernel.machine.id, (id) => this.#known.has(id));
+    this.#elsewhere.look(rows, this.#kernel.machine.id, (id) => this.#known.has(id) || this.#reached.has(id));
     return missing;
   }
 
