@@ -71,8 +71,8 @@ describe('one database, and nodes on two machines', () => {
     const { sql } = kernel;
     const [other, box] = [randomUUID(), randomUUID()];
     await sql`
-      insert into sandboxes.nodes (id, address, machine, machine_name, taken_at)
-      values (${other}, ${`unix:${nodeOfTests()}`}, 'id of two', 'two', now() + interval '1 hour')`;
+      insert into sandboxes.nodes (id, address, machine, machine_name, taken_at, seen_at)
+      values (${other}, ${`unix:${nodeOfTests()}`}, 'id of two', 'two', now() + interval '1 hour', now() + interval '10 minutes')`;
     await sql`
       insert into sandboxes.sandboxes (id, account_id, key_id, node_id, state, backend, template, egress, metadata,
         created_at, expires_at, moved_at, memory_mb)
