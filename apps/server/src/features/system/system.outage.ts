@@ -109,7 +109,8 @@ const outagesOf = ({ gateways }: Kernel, nodes: Nodes): Outage[] => [
     ...secondNode,
     presence() {
       const counts = nodes.counts();
-      return counts && (counts.refused > 0 ? 'missing' : 'none');
+      // One that is away for a moment, and refused again when it is back, is told once.
+      return counts && (counts.refusedOfDay > 0 ? 'missing' : 'none');
     },
   },
 ];

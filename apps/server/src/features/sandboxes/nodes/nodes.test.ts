@@ -106,4 +106,18 @@ describe('nodes as the database has them', () => {
     const { sql } = gateway.kernel;
     assert.deepEqual([await listMachinesElsewhere(sql, 'own'), await listMachinesElsewhere(sql, 'own', a)], [['two'], []]);
   });
+
+  test('a refused node counts for a day, so that one that comes and goes is told once', async () => {
+    const nodes = new Nodes({ ...gateway.kernel, clock });
+    await nodes.open();
+    await save(a, machineOf('one'));
+    await save(b, machineOf('two'));
+    const counts = async (ms: number) => {
+      clock.advance(ms);
+      await nodes.refresh();
+      return [nodes.counts()?.refused, nodes.counts()?.refusedOfDay];
+    };
+    assert.deepEqual([await counts(0), await counts(60_000), await counts(86_400_000)], [[1, 1], [0, 1], [0, 0]]);
+    nodes.close();
+  });
 });

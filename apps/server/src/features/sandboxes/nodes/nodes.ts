@@ -86,7 +86,7 @@ export class Nodes {
   readonly #reached = new Set<string>();
   /** By node, and by sandbox: what each said last. */
   readonly #ended = new Map<string, Map<string, EndedProcess[]>>();
-  #looked: { all: number; away: number; lost: number; refused: number } | undefined;
+  #looked: { all: number; away: number; lost: number; refused: number; refusedOfDay: number } | undefined;
   #owner = '';
   #works = false;
   #openedAt = 0;
@@ -143,7 +143,12 @@ export class Nodes {
       if (isExpected(row) && this.#isLost(id, missingMs)) expected.lost += 1;
     }
     expected.all = rows.filter(isExpected).length;
-    this.#looked = { ...expected, refused: rows.filter(({ refused, seen }) => refused && seen).length };
+    const refused = rows.filter((row) => row.refused);
+    this.#looked = {
+      ...expected,
+      refused: refused.filter(({ seen }) => seen).length,
+      refusedOfDay: refused.filter(({ recent }) => recent).length,
+    };
     this.#elsewhere.look(rows, this.#kernel.machine.id, (id) => this.#known.has(id) || this.#reached.has(id));
     return missing;
   }
@@ -169,8 +174,11 @@ export class Nodes {
     return missingMs >= idleLimitMs - patienceMs && openMs >= idleLimitMs;
   }
 
-  /** Nodes that belong to the platform and have answered nobody for 40 s, and refused ones; undefined before the first look. */
-  counts(): { lost: number; refused: number } | undefined {
+  /**
+   * Nodes that belong to the platform and have answered nobody for 40 s, and refused ones, now and within a day; undefined before
+   * the first look.
+   */
+  counts(): { lost: number; refused: number; refusedOfDay: number } | undefined {
     return this.#looked;
   }
 
