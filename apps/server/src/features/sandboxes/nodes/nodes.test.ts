@@ -107,6 +107,26 @@ describe('nodes as the database has them', () => {
     assert.deepEqual([await listMachinesElsewhere(sql, 'own'), await listMachinesElsewhere(sql, 'own', a)], [['two'], []]);
   });
 
+  test('each outage of a node elsewhere is counted from its own beginning', async () => {
+    const nodes = new Nodes({ ...gateway.kernel, clock });
+    await nodes.open();
+    await save(a, machineOf('two'));
+    clock.advance(16_000);
+    await nodes.refresh();
+    clock.advance(60_000);
+    const [first] = await nodes.refresh();
+    assert.deepEqual([first?.missingMs, nodes.presence()], [60_000, 'missing']);
+    await save(a, machineOf('two'));
+    await nodes.refresh();
+    assert.equal(nodes.presence(), 'there');
+    // As a pause of the whole platform leaves it.
+    await gateway.kernel.sql`
+      update sandboxes.nodes set seen_at = seen_at - interval '1 hour', missing_since = seen_at - interval '1 hour'`;
+    const [second] = await nodes.refresh();
+    assert.deepEqual([second?.missingMs, nodes.presence()], [0, undefined]);
+    nodes.close();
+  });
+
   test('a refused node counts for a day, so that one that comes and goes is told once', async () => {
     const nodes = new Nodes({ ...gateway.kernel, clock });
     await nodes.open();

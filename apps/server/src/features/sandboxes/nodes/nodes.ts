@@ -136,7 +136,10 @@ export class Nodes {
       // One that is late is known on.
       if (answered?.id === id || this.#known.has(id) || this.#ahead.has(id)) continue;
       const found = await noteMissing(sql, clock, id, this.#reached.has(id));
-      if (!found) continue;
+      if (!found) {
+        this.#firstMiss.delete(id);
+        continue;
+      }
       const missingMs = Math.min(this.#missedFor(id), found.ms);
       missing.push({ id, missingMs, seenAt: found.seenAt });
       if (isExpected(row)) expected.away += 1;
