@@ -105,7 +105,7 @@ export async function keepFailure(
 }
 
 /** That reason, of these sources. The platform's user writes the file, and root may read it: a link or a pipe counts for nothing. */
-async function lastFailure(dataDir: string, hash: string): Promise<string | undefined> {
+export async function lastFailure(dataDir: string, hash: string): Promise<string | undefined> {
   const path = join(dataDir, failureFile);
   const found = await lstat(path).catch(() => undefined);
   if (!found?.isFile() || found.size > longestRecord) return undefined;
@@ -126,9 +126,10 @@ async function lastFailure(dataDir: string, hash: string): Promise<string | unde
 export async function checkBuild(dataDir: string): Promise<{ isBuilt: boolean; failure?: string }> {
   try {
     const hash = await hashOfSources();
+    // A build that is there counts, by whomever: a failure before it is over.
+    if (await readBuild(join(await folderOf(dataDir), hash))) return { isBuilt: true };
     const failure = await lastFailure(dataDir, hash);
     if (failure !== undefined) return { isBuilt: false, failure };
-    if (await readBuild(join(await folderOf(dataDir), hash))) return { isBuilt: true };
     const place = await mkdtemp(join(tmpdir(), 'svc-hub-'));
     try {
       await build(place, hash);
