@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { asOwner, http, openTest } from '../../testing.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { asOwner, createAccount, http, openTest } from '../../testing.ts';
 import { pagesOf } from '../../testing.plans.ts';
+import { setSuspended } from '../accounts/accounts.sql.ts';
 import { countConnections } from '../connections/connections.sql.ts';
 import { countDown } from '../heartbeats/heartbeats.summary.sql.ts';
 import { countDue, oldestDue } from '../notifications/notifications.held.sql.ts';
@@ -67,5 +69,22 @@ describe('metrics of what the platform holds', () => {
     });
     const after = await read();
     for (const [at, pages] of after.entries()) assert.ok(pages <= (before[at] ?? 0) + 5, `${counts[at]?.name}`);
+  });
+
+  test('webhooks of a suspended account, which wait for it, count as neither due nor late', async () => {
+    await using t = await openTest();
+    const suspended = await createAccount(t.gateway);
+    await setSuspended(t.gateway.kernel.sql, suspended.id, true);
+    const undone = new Error('undone');
+    const look = inTransaction(t.gateway.kernel.sql, async (db) => {
+      await db`
+        insert into notifications.deliveries (channel, lane, due_at) values
+          ('webhook', ${suspended.id}, now() - interval '1 day'), ('webhook', ${t.account.id}, now() - interval '1 hour'),
+          ('mail', 'a@example.test', now() - interval '1 minute')`;
+      assert.deepEqual(await countDue(db), { push: 0, mail: 1, webhook: 1 });
+      assert.equal(await oldestDue(db), 3_600);
+      throw undone;
+    });
+    await assert.rejects(look, undone);
   });
 });
