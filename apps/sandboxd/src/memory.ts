@@ -3,8 +3,8 @@ import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 
 const gibibyte = 1_073_741_824;
-/** Below this the memory that waits is missed by what runs. */
-const smallBytes = 2 * gibibyte;
+/** Below this the memory that waits is missed by what runs. A machine that is sold with 2 GB reports 1.9 GiB. */
+const smallBytes = 1.75 * gibibyte;
 /** Memory that is left for the rest of the machine. */
 const reservedBytes = gibibyte;
 /** Memory that a running sandbox takes besides that of its user code. */
@@ -12,7 +12,7 @@ const aroundBytes = gibibyte / 2;
 const mostSlots = 64;
 const warmByDefault = 2;
 
-/** As many sandboxes as `totalBytes` are enough for: one at least, and two where there are 2 GiB. */
+/** As many sandboxes as `totalBytes` are enough for: one at least, and two where there are 1.75 GiB. */
 export function slotsFor(memoryBytes: number, totalBytes: number): number {
   const least = totalBytes < smallBytes ? 1 : 2;
   const fit = Math.floor((totalBytes - reservedBytes) / (memoryBytes + aroundBytes));
@@ -25,17 +25,21 @@ export const warmFor = (totalBytes: number): number => (totalBytes < smallBytes 
 /** Processes that wait to hold a sandbox: without one a sandbox waits for a process to start. */
 export const sparesFor = (totalBytes: number): number => (totalBytes < smallBytes ? 0 : 2);
 
-/** Bytes of memory that this process and what it starts may use: what the machine has, or a control group above allows. */
-export function usableMemory(root = '/', machineBytes = totalmem()): number {
-  return Math.min(machineBytes, ...limitsOf(root));
+/**
+ * Bytes of memory that sandboxes may use: what the machine has, or a control group above theirs allows. `makesGroups`: theirs are made
+ * at the mount of the hierarchy, so that the limit of this process's own group binds none of them; a container's own is at the mount.
+ */
+export function usableMemory(root = '/', machineBytes = totalmem(), makesGroups = process.getuid?.() === 0): number {
+  return Math.min(machineBytes, ...limitsOf(root, makesGroups));
 }
 
-/** Limits of the control groups that this process is in, up to the topmost that is seen here. */
-function limitsOf(root: string): number[] {
+/** Limits of the control groups that sandboxes are in, up to the topmost that is seen here. */
+function limitsOf(root: string, makesGroups: boolean): number[] {
   const lines = textOf(join(root, 'proc/self/cgroup')).split('\n');
   return lines.flatMap((line) => {
-    const [, controllers = '', path = ''] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];
-    if (controllers === '' && path !== '') return limitsAbove(join(root, 'sys/fs/cgroup'), path, 'memory.max');
+    const [, controllers = '', own = ''] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];
+    const path = makesGroups ? '/' : own;
+    if (controllers === '' && own !== '') return limitsAbove(join(root, 'sys/fs/cgroup'), path, 'memory.max');
     if (!controllers.split(',').includes('memory')) return [];
     return limitsAbove(join(root, 'sys/fs/cgroup/memory'), path, 'memory.limit_in_bytes');
   });

@@ -144,8 +144,8 @@ export const settings = {
   SVC_SANDBOX_SLOTS: integer(1, 10_000)
     .optional()
     .describe(
-      'sandboxes that may run on this machine at once; default: of its memory (or what its control group allows) 1 GiB stays ' +
-        'free, and each takes 512 MiB more than `SVC_SANDBOX_MEMORY_MB`: two at least, and one below 2 GiB',
+      'sandboxes that may run on this machine at once; default: of its memory (or what a control group above them allows) 1 GiB stays ' +
+        'free, and each takes 512 MiB more than `SVC_SANDBOX_MEMORY_MB`: two at least, and one below 1.75 GiB',
     ),
   SVC_SANDBOX_MEMORY_MB: integer(256, 1_048_576)
     .default(1024)
@@ -155,7 +155,7 @@ export const settings = {
   SVC_SANDBOX_WARM: integer(0, 100)
     .optional()
     .describe(
-      'restored v2 sandboxes of `svc-base` that wait for their first user; default: 2, and none below 2 GiB of memory; ' +
+      'restored v2 sandboxes of `svc-base` that wait for their first user; default: 2, and none below 1.75 GiB of memory; ' +
         '110 MiB each',
     ),
   SVC_SANDBOX_IMAGES: z
