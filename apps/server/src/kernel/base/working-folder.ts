@@ -6,7 +6,8 @@ import { accessSync, constants } from 'node:fs';
  */
 export function leaveClosedFolder(): void {
   try {
-    accessSync('.', constants.X_OK);
+    // By its path: `.` is there after the folder was removed.
+    accessSync(process.cwd(), constants.X_OK);
   } catch {
     process.chdir('/');
   }
