@@ -51,7 +51,9 @@ const quotas = {
     .default(72_000_000)
     .describe('milliseconds of recordings an account may have transcribed in a calendar month (UTC)'),
   sandboxes: quota.default(10).describe('sandboxes an account may run at once, all keys together'),
-  sandboxes_v2: quota.default(5).describe('v2 sandboxes among them'),
+  sandboxes_v2: quota
+    .default(5)
+    .describe('v2 sandboxes among them, those that fork aside: `sandboxes_of_forks` bounds these'),
   sandboxes_of_key: quota.default(3).describe('sandboxes that one key of an account may run at once'),
   sandboxes_of_forks: quota.default(6).describe('sandboxes that one key may run at once by forking'),
   sandboxes_paused: quota.default(10).describe('paused sandboxes an account may have'),
@@ -62,7 +64,7 @@ const quotas = {
     .optional()
     .describe(
       "MiB that an account's running sandboxes may have together; default: `SVC_QUOTA_SANDBOXES` times " +
-        '`SVC_SANDBOX_MEMORY_MB`, so that it refuses none of them',
+        '`SVC_SANDBOX_MEMORY_MB`, which an account with a higher `sandboxes` of its own does not raise',
     ),
 };
 
