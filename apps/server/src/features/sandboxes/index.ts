@@ -27,7 +27,7 @@ import { writeBytes } from './writeFile.ts';
 
 export type { Caller } from './nodes/commands.ts';
 export { listLostNodes, listMachinesElsewhere, listRefusedNodes } from './nodes/nodes.sql.ts';
-export { findNodeId, mayHaveNode } from './nodes/nodes.ts';
+export { findNodeId, mayHaveNode } from './nodes/beside.ts';
 export { refusedFix, refusedText } from './nodes/elsewhere.ts';
 export { aheadFix, aheadText } from './nodes/fence.ts';
 export { listNodesAhead, takeNodesOver } from './nodes/fence.sql.ts';

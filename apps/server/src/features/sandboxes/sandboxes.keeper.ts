@@ -8,7 +8,8 @@ import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { endSpansOf } from '../metering/index.ts';
 import { finishIn, forgetCreation, moveSandbox } from './sandboxes.moves.ts';
 import { aheadText, takeTurn } from './nodes/fence.ts';
-import { type Node, type Nodes, openNode, ownerOf } from './nodes/nodes.ts';
+import { openNode } from './nodes/beside.ts';
+import { type Node, type Nodes, ownerOf } from './nodes/nodes.ts';
 import {
   abandonedCreations,
   dueSandboxes,

@@ -1,5 +1,6 @@
 import { type Db, nowOf, type Time } from '../../../kernel/db/db.ts';
 import type { MachineId } from '../../../kernel/base/machine-id.ts';
+import { sandboxStates } from '../sandboxes.states.ts';
 
 /** A node that nobody has seen for so long gives its place to one of another machine. */
 const placeSeconds = 60;
@@ -9,7 +10,7 @@ const seenSeconds = 15;
 /** Whether `n` holds what runs or waits. */
 const holds = (db: Db) => db`exists (
   select from sandboxes.sandboxes s where s.node_id = n.id
-    and s.state in ('creating', 'running', 'pausing', 'paused', 'resuming'))`;
+    and s.state in ${sandboxStates.sql('live')(db)})`;
 
 /**
  * Whether `n`, which holds nothing, is still a node of the platform: not one that was refused, which its operator may have taken
@@ -50,7 +51,7 @@ export async function saveNode(
     first as (
       select machine_name from sandboxes.nodes n left join before on true
       where n.id <> ${id} and machine <> ${machine.id} and refused_at is null
-        and (n.seen_at > ${now} - ${limit} or abs(extract(epoch from n.seen_at - before.seen_at)) < ${placeSeconds})
+        and (n.seen_at > ${now} - ${limit} or n.seen_at > before.seen_at - ${limit} and n.seen_at < before.seen_at + ${limit})
         and (n.taken_at, n.id) < (coalesce(before.taken_at, ${now}), ${id}::uuid)
         and not (machine_name = ${machine.name} and address = ${address}
           and n.seen_at < ${now} - make_interval(secs => ${seenSeconds}) and not ${holds(db)})

@@ -69,7 +69,10 @@ describe('nodes as the database has them', () => {
     await miss(a);
     const { sql } = gateway.kernel;
     const lost = await Promise.all([machine.id, 'x'].map((without) => listLostNodes(sql, 0, without)));
-    assert.deepEqual(lost.map((rows) => rows.length), [0, 1]);
+    assert.deepEqual(
+      lost.map((rows) => rows.length),
+      [0, 1],
+    );
   });
 
   test('a new node of a machine that was started anew has the place of an old one that holds nothing', async () => {
@@ -104,7 +107,10 @@ describe('nodes as the database has them', () => {
     await gateway.kernel.sql`
       insert into sandboxes.nodes (id, address, machine, machine_name) values (${a}, 'unix:/x', 'other', 'two')`;
     const { sql } = gateway.kernel;
-    assert.deepEqual([await listMachinesElsewhere(sql, 'own'), await listMachinesElsewhere(sql, 'own', a)], [['two'], []]);
+    assert.deepEqual(
+      [await listMachinesElsewhere(sql, 'own'), await listMachinesElsewhere(sql, 'own', a)],
+      [['two'], []],
+    );
   });
 
   test('each outage of a node elsewhere is counted from its own beginning', async () => {
@@ -137,7 +143,14 @@ describe('nodes as the database has them', () => {
       await nodes.refresh();
       return [nodes.counts()?.refused, nodes.counts()?.refusedOfDay];
     };
-    assert.deepEqual([await counts(0), await counts(60_000), await counts(86_400_000)], [[1, 1], [0, 1], [0, 0]]);
+    assert.deepEqual(
+      [await counts(0), await counts(60_000), await counts(86_400_000)],
+      [
+        [1, 1],
+        [0, 1],
+        [0, 0],
+      ],
+    );
     nodes.close();
   });
 });

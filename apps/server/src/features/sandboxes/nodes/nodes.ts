@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
 import {
   type Backend,
   type EndedProcess,
-  NodeClient,
+  type NodeClient,
   NodeFailure,
   type NodeStatus,
   type SandboxState,
@@ -15,14 +13,13 @@ import { readOrCreateFact } from '../../../kernel/db/facts.ts';
 import { ApiError, badRequest, notFound } from '../../../kernel/base/errors.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { idleLimitMs, type PartPresence } from '../../../kernel/peers/parts.ts';
-import { sandboxdPlaces } from '../../../sandboxd.ts';
+import { addressBeside, mayHaveNode, openNode, socketOf } from './beside.ts';
 import { CallersCommands } from './callers.ts';
 import { Elsewhere, elsewhere, refusedFix, refusedText } from './elsewhere.ts';
 import { aheadFix, aheadText, takeTurn } from './fence.ts';
 import { listNodes, type NodeRow, noteMissing, saveNode } from './nodes.sql.ts';
 import { Unknown } from './unknown.ts';
 
-const schemePrefix = 'unix:';
 /** The node beside a gateway starts with it, and answers a second or two later. */
 const startingMs = 20_000;
 const askAgainMs = 200;
@@ -34,25 +31,6 @@ const restartingMs = 8_000;
  * has answered nothing for this long; it is asked every 8 s meanwhile (5 s between two questions, 3 s for an answer).
  */
 const patienceMs = 15_000;
-
-/** The client of the node at an address, as `sandboxes.nodes` has them. */
-export const openNode = (address: string): NodeClient => new NodeClient(address.slice(schemePrefix.length));
-
-/** Whether a node beside this process is there or to come: its directory is made before it starts. */
-export const mayHaveNode = ({ config, dataDir }: Pick<Kernel, 'config' | 'dataDir'>): boolean =>
-  existsSync(dirname(sandboxdPlaces(config, dataDir).socket));
-
-/** The node that answers at the socket of this process; undefined: none. */
-export async function findNodeId({ config, dataDir }: Pick<Kernel, 'config' | 'dataDir'>): Promise<string | undefined> {
-  const client = new NodeClient(sandboxdPlaces(config, dataDir).socket);
-  try {
-    return (await client.node()).id;
-  } catch {
-    return undefined;
-  } finally {
-    client.close();
-  }
-}
 
 /** As what this installation is known to nodes. */
 export const ownerOf = async (sql: Sql): Promise<string> =>
@@ -120,18 +98,17 @@ export class Nodes {
 
   /** Asks every node how it is; answers for how long each unreachable one has been so, and when it was seen last. */
   async refresh(): Promise<{ id: string; missingMs: number; seenAt: string | undefined }[]> {
-    const { sql, clock, config, dataDir } = this.#kernel;
-    const own = `${schemePrefix}${sandboxdPlaces(config, dataDir).socket}`;
+    const { sql, clock } = this.#kernel;
+    const own = addressBeside(this.#kernel);
     await this.#ask(own).catch(() => undefined);
     const missing: { id: string; missingMs: number; seenAt: string | undefined }[] = [];
     const expected = { all: 0, away: 0, lost: 0 };
     const rows = await listNodes(sql, clock);
     const isSetToNone = !mayHaveNode(this.#kernel);
-    const isExpected = (row: NodeRow): boolean =>
-      row.expected && (row.holds || !(isSetToNone && this.#isHere(row)));
+    const isExpected = (row: NodeRow): boolean => row.expected && (row.holds || !(isSetToNone && this.#isHere(row)));
     for (const row of rows) {
       const { id, address } = row;
-      if (this.#known.get(id)?.client.socketPath === address.slice(schemePrefix.length) && address === own) continue;
+      if (this.#known.get(id)?.client.socketPath === socketOf(address) && address === own) continue;
       const answered = await this.#askFor(row, own).catch(() => undefined);
       // One that is late is known on.
       if (answered?.id === id || this.#known.has(id) || this.#ahead.has(id)) continue;
