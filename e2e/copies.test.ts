@@ -57,6 +57,8 @@ test('a copy of a data dir, however it is started, does nothing by itself while 
   assert.match(said, /^(?:a copy|ended with)/);
   await late.end();
   assert.deepEqual(await stateOf(again.url, living.key), before);
+  const early = await run(['restore', 'confirm', '--drop', '--data-dir', second]);
+  assert.match(early.stderr, /first still runs: end it first/);
   await again.end();
   const confirmed = await run(['restore', 'confirm', '--drop', '--json', '--data-dir', second]);
   assert.equal(confirmed.code, 0, confirmed.stderr);

@@ -38,6 +38,7 @@ export const accounts = {
     auth: 'key',
     query: z.object(page),
     answers: json(z.object({ accounts: z.array(account), ...nextCursor })),
+    errors: ['not_found'],
   }),
   create: route({
     method: 'POST',
@@ -63,7 +64,7 @@ export const accounts = {
       }),
       201,
     ),
-    errors: ['email_taken'],
+    errors: ['not_found', 'email_taken'],
   }),
   get: route({
     method: 'GET',

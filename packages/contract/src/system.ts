@@ -62,6 +62,7 @@ export const system = {
         })
         .meta({ id: 'System' }),
     ),
+    errors: ['not_found'],
   }),
   backups: route({
     method: 'GET',
@@ -91,6 +92,7 @@ export const system = {
         })
         .meta({ id: 'Backups' }),
     ),
+    errors: ['not_found'],
   }),
   backUp: route({
     method: 'POST',
@@ -99,5 +101,6 @@ export const system = {
     auth: 'key',
     notIdempotent: 'a repeat while one is being made asks for another one after it',
     answers: json(z.object({ begins: z.boolean() }), 202),
+    errors: ['not_found'],
   }),
 };

@@ -8,6 +8,7 @@ import { CommandError } from '../kernel/base/command-error.ts';
 import { byCommand, writeAct } from '../kernel/records/audit.ts';
 import { unconfirmedFact } from '../kernel/restored.ts';
 import { findDataDir } from '../postgres/datadir.ts';
+import { findRunningProcesses } from '../running.ts';
 import { deleteFact } from './database.sql.ts';
 
 /** The end of a restore. */
@@ -27,7 +28,7 @@ interface Confirmed {
 /**
  * Ends what a restore or a copy holds: deliveries of before the backup that may have gone out since, and nodes that serve
  * another platform with the same data, which are taken from it. Without `how` it only tells. Throws `CommandError` when nothing
- * waits for it.
+ * waits for it, and where the platform that this one is a copy of runs.
  */
 export async function confirmRestore({ sql, config }: Admin, how?: 'send' | 'drop'): Promise<Confirmed> {
   return inTransaction(sql, async (db) => {
@@ -37,6 +38,8 @@ export async function confirmRestore({ sql, config }: Admin, how?: 'send' | 'dro
     const held = Object.fromEntries((await countHeld(db)).map(({ channel, waiting }) => [channel, waiting]));
     const found = { backup_of: at?.toString() ?? null, copy_of: copyOf ?? null, nodes_ahead: ahead.length, held };
     if (how === undefined) return { ...found, outcome: null };
+    if (copyOf !== undefined && findRunningProcesses(copyOf).length > 0)
+      throw new CommandError(`the platform in ${copyOf} still runs: end it first (./svc stop --data-dir ${copyOf})`);
     const count = how === 'send' ? await releaseHeld(db) : await dropHeld(db);
     await deleteFact(db, unconfirmedFact);
     await takeNodesOver(db);

@@ -172,7 +172,9 @@ export async function markNotification(
   const now = nowOf(db, time);
   const [row] = await db<NotificationRow[]>`
     update notifications.notifications set
-      read_at = case ${read}::boolean when true then coalesce(read_at, ${now}) when false then null else read_at end,
+      -- What is over asks nobody to look.
+      read_at = case when ${read}::boolean then coalesce(read_at, ${now})
+        when not ${read}::boolean and resolved_at is null then null else read_at end,
       archived_at = case ${archived}::boolean
         when true then coalesce(archived_at, ${now}) when false then null else archived_at end
     where id = ${id} and account_id = ${accountId}

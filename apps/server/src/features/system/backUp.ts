@@ -1,5 +1,6 @@
 import { contract } from '@svc/contract';
 import { wantedTopic } from '../../backup/record.ts';
+import { findOriginal } from '../../home.ts';
 import { operation } from '../../kernel/feature.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { checkOperator } from '../accounts/index.ts';
@@ -8,7 +9,9 @@ import { checkOperator } from '../accounts/index.ts';
 export const backUp = operation(contract.system.backUp, async (context) => {
   await checkOperator(context);
   const { config, bus } = context.kernel;
-  const begins = config.backup.place !== undefined && config.databaseUrl === undefined;
+  // A copy makes none: nobody in it works.
+  const isCopy = (await findOriginal(context.db)) !== undefined;
+  const begins = config.backup.place !== undefined && config.databaseUrl === undefined && !isCopy;
   await context.transaction(async (tx) => {
     await writeAct(tx, {
       accountId: context.actor.accountId,

@@ -22,7 +22,7 @@ export function refuseMethods(http: FastifyInstance, config: Config, refused: Re
     method: [...methods],
     url,
     handler({ headers }, reply) {
-      if (headers.authorization !== undefined) return reply.code(405).header('allow', allow).send(body);
+      if ((headers.authorization ?? '').trim() !== '') return reply.code(405).header('allow', allow).send(body);
       throw challenged(invalidApiKey(), undefined, { metadata: metadataUrl(config, headers), hadKey: false });
     },
   });
