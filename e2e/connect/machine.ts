@@ -68,7 +68,7 @@ function bodyOf(text: string, { 'content-type': type = '' }: IncomingHttpHeaders
   return type.includes('json') && text !== '' ? (JSON.parse(text) as unknown) : text;
 }
 
-/** What a client keeps: its tokens, and how many it signed in for. */
+/** What a client keeps of a sign-in. */
 interface Store {
   access: string;
   refresh: string;

@@ -291,9 +291,10 @@ describe('scheduler: attacks', () => {
     const { sql } = t.gateway.kernel;
     await sql`update schedules.schedules set slots = array_prepend(${at(-30 * second)}::timestamptz, slots) where id = ${schedule.id}`;
     await patch(schedule.id, { policy: { approval: 'never' } });
-    const [row] = await sql<
-      { n: number }[]
-    >`select count(*)::int as n from schedules.schedules s, unnest(s.slots) slot where id = ${schedule.id} and slot <= ${at(0)}`;
+    // A tick that an earlier turn of the clock caused may have taken it meanwhile: it is a run then.
+    const [row] = await sql<{ n: number }[]>`
+      select (select count(*) from schedules.schedules s, unnest(s.slots) slot where id = ${schedule.id} and slot <= ${at(0)})::int
+        + (select count(*) from scheduler.runs where schedule_id = ${schedule.id} and scheduled_for <= ${at(0)})::int as n`;
     assert.equal(row?.n, 1);
   });
 
