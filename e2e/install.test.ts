@@ -130,7 +130,7 @@ describe('the host daemon on a machine that has only Node.js', { skip }, () => {
     }
     const again = await machine('second').run(line);
     assert.notEqual(again.code, 0);
-    assert.match(again.stderr, /this code was used, is over ten minutes old, or is none/);
+    assert.match(again.stderr, /this token was used, replaced, is over 30 minutes old, or is none/);
   });
 
   test('a program other than the one that was promised is not run', async () => {
