@@ -40,11 +40,12 @@ export function runTerminal(stream: Duplex, { cols, rows, cwd, environment, grou
     signal(child.pid, 'SIGHUP');
     setTimeout(() => signal(child.pid, 'SIGKILL'), hangUpMs).unref();
   };
+  const resize = resizerOf(child.pid);
   const reader = new FrameReader();
   stream.on('data', (chunk: Buffer) => {
     try {
       for (const { kind, payload } of reader.read(chunk)) {
-        if (kind === kinds.json) void resize(child.pid, terminalRequest.parse(JSON.parse(payload.toString())).resize);
+        if (kind === kinds.json) resize(terminalRequest.parse(JSON.parse(payload.toString())).resize);
         else if (!child.stdin.write(payload)) {
           stream.pause();
           child.stdin.once('drain', () => stream.resume());
@@ -85,11 +86,35 @@ function signal(group: number | undefined, name: NodeJS.Signals): void {
   }
 }
 
+interface Size {
+  cols: number;
+  rows: number;
+}
+
+/** Sets sizes one after the other, the last one last: of two that are set at once the first may come second. */
+function resizerOf(pid: number | undefined): (size: Size) => void {
+  let wanted: Size | undefined;
+  let isBusy = false;
+  const work = async (): Promise<void> => {
+    isBusy = true;
+    for (let next = wanted; next !== undefined; next = wanted) {
+      wanted = undefined;
+      await setSize(pid, next);
+    }
+    isBusy = false;
+  };
+  return (size) => {
+    wanted = size;
+    if (!isBusy) void work();
+  };
+}
+
 /** Tells the terminal its size, by the side that `script` holds. */
-async function resize(pid: number | undefined, { cols, rows }: { cols: number; rows: number }): Promise<void> {
+async function setSize(pid: number | undefined, { cols, rows }: Size): Promise<void> {
   const path = pid === undefined ? undefined : await terminalOf(pid);
   if (path === undefined) return;
-  spawn('stty', ['-F', path, 'cols', String(cols), 'rows', String(rows)], { stdio: 'ignore' }).on('error', () => {});
+  const stty = spawn('stty', ['-F', path, 'cols', String(cols), 'rows', String(rows)], { stdio: 'ignore' });
+  await new Promise<void>((resolve) => stty.once('error', () => resolve()).once('close', () => resolve()));
 }
 
 /** The terminal of the shell below `script`: it is what its first child has for standard input. */
