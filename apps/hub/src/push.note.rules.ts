@@ -27,7 +27,7 @@ const textOf = (value: unknown): string | undefined => (typeof value === 'string
 export const withdrawnBy = ({ notification = {}, svc = {} }: PushMessage): string | undefined =>
   svc.over === true ? textOf(notification.tag) : undefined;
 
-/** The page below the hub's own address that a push leads to: its address may name this server by another name than the browser does. */
+/** The page of the hub that a push leads to. The push may call this server by another name than the browser does. */
 const pageOf = (actions: readonly { id: string; path?: unknown }[]): string | undefined =>
   textOf(actions.find(({ id }) => id === 'open')?.path)?.replace(/^\/+/, '');
 

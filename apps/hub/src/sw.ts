@@ -103,7 +103,10 @@ self.addEventListener('push', (event) => {
   event.waitUntil(show(message).then(sendWaiting));
 });
 
-/** Shows a push. One that withdraws closes what is shown where it need not show anything, else takes its place in silence. */
+/**
+ * Shows a push. One that withdraws another closes that one where a page is in view, else it takes its place in silence: a push
+ * that shows nothing costs the permission.
+ */
 async function show(message: PushMessage): Promise<void> {
   const tag = withdrawnBy(message);
   const pages = tag === undefined ? [] : await self.clients.matchAll({ type: 'window' });

@@ -26,8 +26,9 @@ export const warmFor = (totalBytes: number): number => (totalBytes < smallBytes 
 export const sparesFor = (totalBytes: number): number => (totalBytes < smallBytes ? 0 : 2);
 
 /**
- * Bytes of memory that sandboxes may use: what the machine has, or a control group above theirs allows. `makesGroups`: theirs are made
- * at the mount of the hierarchy, so that the limit of this process's own group binds none of them; a container's own is at the mount.
+ * Bytes of memory that sandboxes may use: what the machine has, or what a control group above theirs allows. With
+ * `makesGroups` their groups are made at the mount of the hierarchy: the limit of this process's own group does not bind them.
+ * The limit of a container stands at the mount, and does.
  */
 export function usableMemory(root = '/', machineBytes = totalmem(), makesGroups = process.getuid?.() === 0): number {
   return Math.min(machineBytes, ...limitsOf(root, makesGroups));

@@ -21,7 +21,10 @@ export async function pushState(): Promise<PushState> {
   return 'on';
 }
 
-/** Asks for the permission and subscribes; answers whether a test is on its way too. Throws when the browser's push service refuses. */
+/**
+ * Asks for the permission and subscribes; answers whether a test is on its way too. Throws when the push service of the browser
+ * refuses.
+ */
 export async function enablePush(): Promise<{ state: PushState; isTested: boolean }> {
   if ((await Notification.requestPermission()) !== 'granted') return { state: 'denied', isTested: false };
   const registration = await navigator.serviceWorker.ready;
