@@ -87,6 +87,8 @@ export class AuthServer {
     if (path === '/' && visit.isRead) return visit.redirect(`${this.#parts.identity.hubFor(visit)}/`);
     const page = pageOf(path);
     if (!page && !ofProvider.test(path)) throw new ApiError('not_found', 'there is nothing at this address');
+    // What the provider keeps is sealed, and no other check of this request asks for the lease.
+    await visit.kernel.gateways.prove();
     if (page && !takesSignIns(visit.kernel.config)) return sayPlain(visit);
     if (page) {
       if (!['GET', 'HEAD', 'POST', 'OPTIONS'].includes(method))
@@ -100,8 +102,6 @@ export class AuthServer {
   async #toProvider(visit: PageVisit): Promise<void> {
     const { request, response, path, method, kernel } = visit;
     const { identity } = this.#parts;
-    // What the provider keeps is sealed, and no other check of this request asks for the lease.
-    await kernel.gateways.prove();
     const { provider } = await identity.open();
     if (path === '/authorize') {
       if (!takesSignIns(kernel.config)) return sayPlain(visit);

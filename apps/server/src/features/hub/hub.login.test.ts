@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { http } from '../../testing.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { testClock } from '../../kernel/base/clock.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { http, until } from '../../testing.ts';
 import { headersOf } from '../me/me.testing.ts';
 import { openPlatform, password, person, PlayedBrowser } from '../auth/auth.testing.ts';
 
@@ -76,4 +79,19 @@ test('a browser keeps four sign-ins that are under way at most, and always the n
     counts,
     [1, 2, 3, 4, 4, 4].map((count) => [303, count, 1]),
   );
+});
+
+test('a sign-in that begins while a machine that slept renews its lease waits for it', async () => {
+  const clock = testClock();
+  await using t = await openPlatform(undefined, { clock });
+  const { sql } = t.gateway.kernel;
+  let begun: Promise<{ status: number }> | undefined;
+  await inTransaction(sql, async (tx) => {
+    await tx`lock table kernel.gateways in exclusive mode`;
+    clock.leap(60_000);
+    await until(async () => (await tx`select 1 from pg_locks where not granted limit 1`).length > 0);
+    begun = new PlayedBrowser().open(`http://localhost:${t.port}/hub/login/start`);
+    assert.equal(await Promise.race([begun.then(({ status }) => status), delay(200, 'waits')]), 'waits');
+  });
+  assert.equal((await begun)?.status, 303);
 });

@@ -49,6 +49,8 @@ export async function serveHub(parts: HubParts, exchange: Exchange): Promise<voi
 
 async function route(visit: PageVisit, parts: HubParts): Promise<void> {
   const { path, method, isRead } = visit;
+  // A sign-in under way is sealed, and a machine that woke up a moment ago has not renewed its lease yet.
+  if (path === '/login/start' || path === '/callback') await visit.kernel.gateways.prove();
   if (path === '/login/start') return begin(visit, parts);
   if (path === '/callback' && isRead) return callback(visit, parts);
   if (path === '/login' && isRead) return visit.json(200, whoIs(await caller(visit, parts)));

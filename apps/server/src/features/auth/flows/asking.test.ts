@@ -49,6 +49,7 @@ describe('mails that strangers ask for', () => {
       code: async (network, email) => {
         const browser = browserAt(network);
         const page = await browser.follow(`${gateway.kernel.config.baseUrl}/hub/login/start`);
+        assert.equal(page.status, 200, `${page.url} ${page.body}`);
         return browser.send(page.url, { email, way: 'mail' });
       },
     };

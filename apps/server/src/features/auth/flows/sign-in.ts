@@ -30,7 +30,11 @@ export async function interactionOf(
   provider: Provider,
   uid: string,
 ): Promise<Interaction | undefined> {
-  const found = await provider.interactionDetails(visit.request, visit.response).catch(() => undefined);
+  const found = await provider.interactionDetails(visit.request, visit.response).catch((error: unknown) => {
+    if ((error as { error?: string }).error === 'invalid_request') return undefined;
+    // A database that does not answer is no page that was open for too long.
+    throw error;
+  });
   return found?.uid === uid ? found : undefined;
 }
 
