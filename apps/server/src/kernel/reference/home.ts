@@ -69,7 +69,9 @@ const checks = document.getElementById('checks');
 const features = document.getElementById('features');
 async function look() {
   try {
-    const ready = await (await fetch('/health/ready')).json();
+    const ask = async (path) => (await fetch(path)).json();
+    const [ready, health] = await Promise.all([ask('/health/ready'), ask('/health')]);
+    features.textContent = health.features.join(', ');
     state.textContent = ready.ok ? 'It runs, and is ready.' : 'It runs, and is not ready:';
     state.className = ready.ok ? 'ok' : 'fault';
     const faults = Object.entries(ready.checks).filter(([, check]) => !check.ok);
@@ -78,7 +80,6 @@ async function look() {
       item.textContent = name + ': ' + check.error;
       return item;
     }));
-    features.textContent = (await (await fetch('/health')).json()).features.join(', ');
   } catch {
     state.textContent = 'It does not answer.';
     state.className = 'fault';
