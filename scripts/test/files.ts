@@ -63,6 +63,11 @@ interface Limits {
 const loadMs = 60_000;
 /** A process that names what it left open, or writes what it compiled at its end, needs this long on a busy machine. */
 const exitMs = 15_000;
+/**
+ * Programs that were told to end are waited for so many times longer than what a test itself left open: beside other work a
+ * database outlived its test by ten seconds.
+ */
+const slowEnds = 4;
 /** What it wrote is read to its end within this. */
 const lastWordsMs = 1_500;
 
@@ -91,7 +96,7 @@ export async function runFiles(
   const closed = once(child, 'close');
   const { outcomes, named, overAt } = await follow(child, limits, files);
   if (overAt === undefined) family.kill();
-  const left = await endOf(family, (overAt ?? 0) + limits.endMs);
+  const left = await endOf(family, (overAt ?? 0) + limits.endMs * slowEnds);
   for (const { pid, command } of rootsOf(left)) {
     if (named.includes(pid)) continue;
     const { faults } = outcomeOf(outcomes, onlyOf(files));

@@ -115,9 +115,19 @@ function endAll(path: string): void {
 /** Folders of sandbox nodes, which lie at most two folders down: `svc-sb-x`, `svc-e2e-x/data/sandboxd`. */
 function nodesIn(path: string, depth = 3): string[] {
   if (depth < 0) return [];
-  const folders = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  if (folders.some(({ name }) => name === 'workspaces')) return [path];
-  return folders.flatMap(({ name }) => nodesIn(join(path, name), depth - 1));
+  const folders = foldersIn(path);
+  if (folders.includes('workspaces')) return [path];
+  return folders.flatMap((name) => nodesIn(join(path, name), depth - 1));
+}
+
+/** Names of the folders in one; none where another run, which begins at the same time, has removed it. */
+function foldersIn(path: string): string[] {
+  try {
+    const entries = readdirSync(path, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch {
+    return [];
+  }
 }
 
 function unmount(path: string): void {
