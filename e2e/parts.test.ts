@@ -8,6 +8,7 @@ import { createClient, type Client } from '@svc/sdk';
 import { startNats, type TestNats, withoutNats } from '../apps/server/src/kernel/testing.ts';
 import { findRunning } from '../apps/server/src/postgres/embedded.ts';
 import { http, until } from '../apps/server/src/testing.ts';
+import { debianDatabase, type ForeignDatabase } from './parts.database.ts';
 import { freePort, killAll, layCluster, type Running, run, start, temporaryFolder } from './platform.ts';
 import { ownSandboxes, withoutSandboxes } from './sandboxes.ts';
 
@@ -43,14 +44,18 @@ describe('parts of the platform as processes of their own', () => {
   let relay: Running;
   let relaySettings: Record<string, string>;
   let door: Server | undefined;
+  /** As on a server of its own: with the oldest Postgres that is supported, where Debian's is installed. */
+  let database: ForeignDatabase | undefined;
 
   before(async () => {
-    layCluster(dataDir);
+    database = await debianDatabase(join(folder.path, 'postgres'));
+    if (!database) layCluster(dataDir);
     if (withoutNats === false) nats = await startNats();
     const port = await freePort();
     settings = {
       ...(withoutSandboxes === false ? ownSandboxes : {}),
       ...(nats && { SVC_NATS_URL: nats.url }),
+      ...(database && { SVC_DATABASE_URL: database.url }),
       SVC_DATA_DIR: dataDir,
       SVC_PORT: String(port),
       SVC_METRICS_PORT: String(port + 2),
@@ -66,8 +71,17 @@ describe('parts of the platform as processes of their own', () => {
     killAll();
     door?.close();
     await nats?.close();
+    await database?.close();
     await folder.remove();
   });
+
+  /** A command on the machine of the first gateway. */
+  const command = (...words: string[]) =>
+    run(words, {
+      SVC_DATA_DIR: dataDir,
+      ...(nats && { SVC_NATS_URL: nats.url }),
+      ...(database && { SVC_DATABASE_URL: database.url }),
+    });
 
   test('a gateway does nothing that is due by the clock; a worker does, serves no API, and has probes and metrics', async () => {
     for (const path of ['/health', '/health/ready', '/metrics']) {
@@ -113,7 +127,7 @@ describe('parts of the platform as processes of their own', () => {
     }
     assert.equal(await answers(`http://127.0.0.1:${far + 1}/`), 0);
 
-    const shown = JSON.parse((await run(['status', '--json'], { SVC_DATA_DIR: dataDir })).stdout);
+    const shown = JSON.parse((await command('status', '--json')).stdout);
     assert.deepEqual(
       shown.processes.map(({ part, ready }: { part: string; ready: boolean }) => [part, ready]),
       [
@@ -138,13 +152,14 @@ describe('parts of the platform as processes of their own', () => {
       refused.stderr,
       /^svc: .*not the store that this database knows; give every part the same store, .*\n$/m,
     );
-    assert.equal((await run(['storage', 'accept'], { SVC_DATA_DIR: dataDir })).code, 0);
+    assert.equal((await command('storage', 'accept')).code, 0);
     worker = start(['up', '--only', 'worker'], workerSettings);
     await worker.printed(/svc worker runs/);
   });
 
   /** The same database by URL. */
   async function openDoor(): Promise<string> {
+    if (database) return database.url;
     const embedded = findRunning(dataDir);
     assert.ok(embedded);
     door = createServer((peer) => {
@@ -177,10 +192,7 @@ describe('parts of the platform as processes of their own', () => {
     const { body } = await http(first.url, '/v1/system', { key });
     return body.checks.flatMap(({ name, ok }: { name: string; ok: boolean }) => (ok ? [] : [name]));
   };
-  const doctorFails = async (): Promise<string> => {
-    const { stdout } = await run(['doctor'], { SVC_DATA_DIR: dataDir, ...(nats && { SVC_NATS_URL: nats.url }) });
-    return stdout;
-  };
+  const doctorFails = async (): Promise<string> => (await command('doctor')).stdout;
 
   test('nodes of two machines are one too many: the second is refused, and doctor, System, log, metric and an alert say so', {
     skip: withoutSandboxes || (!isLinuxRoot && 'mount namespaces need root on Linux'),
