@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { http, until } from '../apps/server/src/testing.ts';
 import { freePort, killAll, run, startPlatform, temporaryFolder } from './platform.ts';
-import { startSandboxPlatform, withoutSandboxes } from './sandboxes.ts';
+import { smallImages, startSandboxPlatform, withoutSandboxes } from './sandboxes.ts';
 
 after(killAll);
 
@@ -13,7 +13,7 @@ describe('sandboxes in a backup', { skip: withoutSandboxes }, () => {
   test('a paused one comes back with its memory, one that ran with its files, on a machine without images', async () => {
     await using folder = temporaryFolder();
     const file = join(folder.path, 'backup.tar.zst');
-    const p = await startSandboxPlatform(0);
+    const p = await startSandboxPlatform(0, { SVC_SANDBOX_IMAGES: smallImages(join(folder.path, 'images')) });
     const paused = await p.create();
     await p.cell(paused, 'kept = 6 * 7');
     await p.put(paused, '/workspace/notes.txt', 'written before');

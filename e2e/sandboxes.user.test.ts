@@ -10,7 +10,7 @@ import { enterableByAll, packageRoot } from '../apps/server/src/postgres/datadir
 import { http } from '../apps/server/src/testing.ts';
 import { testedProgram } from '../packages/programs/src/testing.ts';
 import { freePort, killAll, type Platform, run, startPlatform, temporaryFolder } from './platform.ts';
-import { ownSandboxes, withoutSandboxes } from './sandboxes.ts';
+import { smallImages, withoutSandboxes } from './sandboxes.ts';
 
 const sandboxd = testedProgram(resolve(import.meta.dirname, '../apps/sandboxd/src/main.ts'));
 const user = { uid: 65_534, gid: 65_534 };
@@ -52,8 +52,8 @@ describe('an ordinary user, without root', { skip: whyNot() }, () => {
     mkdirSync(home, { mode: 0o700 });
     chownSync(home, user.uid, user.gid);
     key = images('new-key', join(folder.path, 'key'));
-    const shared = ['--dir', ownSandboxes['SVC_SANDBOX_IMAGES'] ?? ''];
-    images('export', 'svc-base', '--to-folder', served, '--sign-key', join(folder.path, 'key'), ...shared);
+    const here = ['--dir', smallImages(join(folder.path, 'images'))];
+    images('export', 'svc-base', '--to-folder', served, '--sign-key', join(folder.path, 'key'), ...here);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -112,7 +112,7 @@ describe('an ordinary user, without root', { skip: whyNot() }, () => {
     const at = `/v1/sandboxes/${made.body.id}`;
     const ran = await call('POST', `${at}/exec`, { shell: 'id -u; echo hello > out/file.txt' });
     assert.deepEqual([ran.body.exit_code, ran.body.stdout], [0, '1000\n'], JSON.stringify(ran.body));
-    const cell = await call('POST', `${at}/run_code`, { code: 'import pandas\nopen("out/file.txt").read()' });
+    const cell = await call('POST', `${at}/run_code`, { code: 'import json\nopen("out/file.txt").read()' });
     assert.equal(cell.body.result, "'hello\\n'", JSON.stringify(cell.body));
     const headers = { authorization: `Bearer ${platform.key}`, 'content-type': 'application/octet-stream' };
     const put = await fetch(`${platform.url}${at}/files/a.txt`, { method: 'PUT', headers, body: 'mine' });
