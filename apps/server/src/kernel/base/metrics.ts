@@ -18,7 +18,8 @@ type Values = Readonly<Record<string, number>>;
 /** Makes the registry. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  // The default of 10 ms wakes an idle process a hundred times a second: a quarter of what it takes.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 50 });
   const requests = new Counter({
     name: 'svc_http_requests_total',
     help: 'Requests answered, by operation and status class',
