@@ -248,15 +248,13 @@ const aboutOf = ({ databaseUrl, sandboxdSocket, sandboxes: { imagesDir } }: Conf
   ...(imagesDir !== undefined && { images_dir: imagesDir }),
 });
 
-/** Connections that wait to be taken: as many as Linux allows by default. Node.js's own 511 are fewer than a burst of pings. */
-const backlog = 4_096;
-
 /** Listens; answers where, and what greets the person who started it once all of it runs. A relay makes no owner. */
 async function serve(app: App, kernel: Kernel, { serves }: Role) {
   const { config } = kernel;
   const owned = serves ? await createOwner(kernel) : undefined;
   try {
-    await app.http.listen({ port: config.port, host: config.host, backlog });
+    const at = { port: config.port, host: config.host };
+    await app.http.doors.open(app.http.server, at, (options) => app.http.listen(options));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') throw new ConfigError(`SVC_PORT: ${config.port} is in use; choose another with --port`);

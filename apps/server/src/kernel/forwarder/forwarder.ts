@@ -11,6 +11,7 @@ import { pipeline } from 'node:stream/promises';
 import { ApiError } from '../base/errors.ts';
 import { networkOf } from '../base/networks.ts';
 import { visitorsBehind } from '../base/visitors.ts';
+import { Doors } from '../http/doors.ts';
 import type { Kernel } from '../kernel.ts';
 import { Strangers } from '../mount/strangers.ts';
 import { type GiveBack, Share } from '../share/share.ts';
@@ -60,6 +61,7 @@ export class Forwarder {
   readonly #kernel: Pick<Kernel, 'config' | 'clock' | 'log'>;
   readonly #owners: NameOwner[] = [];
   readonly #server: Server;
+  readonly #doors = new Doors();
   readonly #strangers: Strangers;
   readonly #addressOf: (request: IncomingMessage) => string;
   readonly #lookups = new Share(lookups);
@@ -109,16 +111,16 @@ export class Forwarder {
     return (this.#listening ??= this.#listen());
   }
 
-  #listen(): Promise<boolean> {
+  async #listen(): Promise<boolean> {
     const { config, log } = this.#kernel;
     this.#watch();
-    return new Promise((resolve) => {
-      this.#server.once('error', (err) => {
-        log.warn({ err, port: config.previewPort }, 'no previews; set SVC_PREVIEW_PORT to a free port');
-        resolve(false);
-      });
-      this.#server.listen(config.previewPort, config.host, () => resolve(true));
-    });
+    try {
+      await this.#doors.open(this.#server, { port: config.previewPort, host: config.host });
+      return true;
+    } catch (err) {
+      log.warn({ err, port: config.previewPort }, 'no previews; set SVC_PREVIEW_PORT to a free port');
+      return false;
+    }
   }
 
   /** Answers a request for a name that came to another listener of this process. */
@@ -143,6 +145,7 @@ export class Forwarder {
 
   /** Ends every connection. */
   async close(): Promise<void> {
+    this.#doors.close();
     this.#server.close();
     this.#server.closeAllConnections();
     for (const passage of this.#passages) end(passage);
@@ -168,7 +171,11 @@ export class Forwarder {
     this.#waiting.delete(socket);
     if (socket.destroyed || !this.#own.has(socket)) return;
     this.#waiting.set(socket, this.#kernel.clock.monotonic());
-    if (this.#waiting.size > mostWaiting) this.#waiting.keys().next().value?.destroy();
+    const [oldest] = this.#waiting.keys();
+    if (this.#waiting.size <= mostWaiting || !oldest) return;
+    // At once, not when it has closed: the next one may come in the same turn of the loop.
+    this.#waiting.delete(oldest);
+    oldest.destroy();
   }
 
   #ownerOf({ url = '/', headers }: IncomingMessage): Found | undefined {

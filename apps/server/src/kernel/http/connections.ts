@@ -21,6 +21,7 @@ const tellEveryMs = 60_000;
 
 /** A connection of a client. */
 interface Connection {
+  readonly id: string;
   readonly socket: Socket;
   /** Its address, or the /64 of it. */
   readonly network: string;
@@ -50,9 +51,7 @@ interface Options extends Pick<Kernel, 'log' | 'clock' | 'metrics'> {
  */
 export function guardConnections(server: Server, options: Options): void {
   const guard = new ConnectionGuard(options);
-  server.maxConnections = guard.most;
   server.on('connection', (socket: Socket) => guard.open(socket));
-  server.on('drop', (dropped) => guard.tell('refused', dropped && networkOf(dropped.remoteAddress)));
   for (const event of ['request', 'checkContinue', 'checkExpectation']) {
     server.prependListener(event, (request: IncomingMessage, response: ServerResponse) => {
       const one = guard.begin(request);
@@ -92,15 +91,16 @@ class ConnectionGuard {
     // Gone again.
     if (address === undefined || port === undefined) return void socket.destroy();
     const network = networkOf(address);
-    const one = { socket, network, isShared: this.#isShared(address, 0), turn: this.#turn, busy: 0 };
+    // Not by `maxConnections`: a server counts those of its own listener alone.
+    if (this.#known.size >= this.most) {
+      this.tell('refused', network);
+      return void socket.destroy();
+    }
     const id = idOf(address, port);
+    const one = { id, socket, network, isShared: this.#isShared(address, 0), turn: this.#turn, busy: 0 };
     this.#known.set(id, one);
     hold(this.#silent, one);
-    socket.once('close', () => {
-      if (this.#known.get(id) === one) this.#known.delete(id);
-      release(this.#silent, one);
-      release(this.#resting, one);
-    });
+    socket.once('close', () => this.#forget(one));
     this.#countTurns();
     if (this.#known.size > this.most - spare) this.#letGo();
   }
@@ -129,6 +129,12 @@ class ConnectionGuard {
     log.warn(state, 'connections are short: some are ended to take further ones');
   }
 
+  #forget(one: Connection): void {
+    if (this.#known.get(one.id) === one) this.#known.delete(one.id);
+    release(this.#silent, one);
+    release(this.#resting, one);
+  }
+
   /** Turns of the loop in which connections came. */
   #countTurns(): void {
     if (this.#isTurning) return;
@@ -147,7 +153,11 @@ class ConnectionGuard {
       const most = holderOfMost(held, isRipe);
       if (most === undefined) continue;
       const chosen = [...most].filter(isRipe).slice(0, mostAtOnce);
-      for (const { socket } of chosen) socket.destroy();
+      // Forgotten at once, not when they have closed: the next one may come in the same turn.
+      for (const one of chosen) {
+        this.#forget(one);
+        one.socket.destroy();
+      }
       return this.tell(why, chosen[0]?.network, chosen.length);
     }
   }

@@ -11,6 +11,7 @@ import { Bodies } from './bodies.ts';
 import { ApiError, badRequest, toApiError } from '../base/errors.ts';
 import { answerHalfClosed } from '../base/half-closed.ts';
 import { guardConnections } from './connections.ts';
+import { Doors } from './doors.ts';
 import { checkHost, headsWithin } from './heads.ts';
 import { askForBody, holdBody, type Patience, Refusals } from './leftover.ts';
 import { refuseUnknown } from './nearest.ts';
@@ -151,6 +152,7 @@ function decorate(
   for (const name of unsetFields) app.decorateRequest(name, undefined);
   app.decorateRequest('startedAt', 0);
   const spool = new Spool(join(dataDir, 'spool'), config.bodies.diskBytes);
+  app.decorate('doors', Doors.of(app));
   app.decorate('bodies', new Bodies(clock, config.bodies, spool));
   app.decorate('unread', new UnreadAnswers(clock));
   app.decorate('long', new Share({ total: 4, ofOne: 1, waitingOfOne: 256 }));
@@ -272,6 +274,7 @@ function clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void 
 declare module 'fastify' {
   interface FastifyInstance {
     bodies: Bodies;
+    doors: Doors;
     unread: UnreadAnswers;
     /** Turns of those that make long answers. */
     long: Share;

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { describe, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { http } from '../../testing.ts';
+import { Doors } from './doors.ts';
+
+/** Opens a server by doors; `port` 0: any. */
+async function openServer(port = 0) {
+  const server = createServer((_request, response) => response.end('here'));
+  const doors = new Doors();
+  await doors.open(server, { port, host: '127.0.0.1' });
+  const { port: opened } = server.address() as AddressInfo;
+  return {
+    server,
+    doors,
+    port: opened,
+    async [Symbol.asyncDispose]() {
+      doors.close();
+      server.closeAllConnections();
+      if (server.listening) server.close();
+      await Promise.resolve();
+    },
+  };
+}
+
+describe('the doors of a server', { skip: process.platform !== 'linux' && 'one listener elsewhere' }, () => {
+  test('let in more than one newcomer in a turn of the loop, and each is answered', async () => {
+    await using opened = await openServer();
+    let came = 0;
+    opened.server.on('connection', () => (came += 1));
+    const clients = Array.from({ length: 96 }, () => connect(opened.port, '127.0.0.1'));
+    let turns = 0;
+    for (; came < clients.length; turns += 1) await turn();
+    assert.ok(turns < clients.length / 2, `${clients.length} in ${turns} turns`);
+    for (const client of clients) client.destroy();
+    assert.equal((await http(`http://127.0.0.1:${opened.port}`, '/')).body, 'here');
+  });
+
+  test('of two servers that want one port the second is told that it is in use', async () => {
+    await using first = await openServer();
+    await assert.rejects(openServer(first.port), { code: 'EADDRINUSE' });
+  });
+
+  test('are closed together: nobody comes in by another one while the server ends', async () => {
+    const opened = await openServer();
+    await opened[Symbol.asyncDispose]();
+    for (let n = 0; n < 32; n += 1)
+      await assert.rejects(once(connect(opened.port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' });
+  });
+});
