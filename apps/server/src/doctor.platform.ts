@@ -19,7 +19,10 @@ import { findLanesOff } from './features/providers/index.ts';
 import {
   aheadFix,
   aheadText,
+  clonedFix,
+  clonedText,
   findNodeId,
+  listClones,
   listLostNodes,
   listMachinesElsewhere,
   listNodesAhead,
@@ -227,6 +230,11 @@ async function machines(sql: Sql, own: string, reached: () => Promise<string | u
   if (refused.length > 0) {
     const found = refused.map(({ machine, first }) => refusedText(machine, first)).join('; ');
     return [{ name, ok: false, found, fix: refusedFix }];
+  }
+  const clones = await listClones(sql).catch(() => []);
+  if (clones.length > 0) {
+    const found = clones.map(({ id, machine, first }) => clonedText(id, machine, first)).join('; ');
+    return [{ name, ok: false, found, fix: clonedFix }];
   }
   if ((await listMachinesElsewhere(sql, own).catch(() => [])).length === 0) return [];
   // Containers may share a node, which is of the one that asked it last.

@@ -189,8 +189,12 @@ export interface ImageStatus {
 
 /** `GET /v1/node`. */
 export interface NodeStatus {
-  /** Stays the same over restarts. */
+  /** Stays the same over restarts. Machines that were cloned from one image have one. */
   id: string;
+  /** This process of the node: another one after each start. A node of the release before has none. */
+  incarnation?: string;
+  /** Those that worked on its directory before, the last one last. */
+  earlier?: string[];
   /** State of each backend here; `reason` says what to do where it cannot run. */
   backends: Record<Backend, { available: boolean; reason?: string }>;
   images: ImageStatus[];

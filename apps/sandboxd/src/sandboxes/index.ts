@@ -8,6 +8,7 @@ import type { Driver } from '../drivers/driver.ts';
 import { createGvisor } from '../drivers/gvisor.ts';
 import { NodeError } from '../error.ts';
 import { fetchAdvice } from '../images/advice.ts';
+import { openIncarnation } from '../incarnation.ts';
 import type { ControlGroups, Files, Images, Limits, Runtime, Scanner, Workspaces } from '../parts.ts';
 import { sweepPublished } from '../published.ts';
 import type { Registries } from '../registries.ts';
@@ -70,7 +71,7 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
   const place = (name: string): string => join(dir, name);
   // Search only for others: a v1 sandbox runs as a user of its own and must reach its files.
   await mkdir(dir, { recursive: true, mode: 0o711 });
-  const id = await nodeId(place('node-id'), place(join('restored', 'sandboxes', 'node-id')));
+  const self = await identify(dir, parts);
   const guest = await publishAgent(place('guest'));
   const { shims, shim } = await cagedShims(parts, options);
   const drivers: Record<Backend, Driver> = {
@@ -113,7 +114,7 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
     async status() {
       const [v1, v2] = await Promise.all([able(drivers.v1), able(drivers.v2)]);
       const slots = { total: options.slots, used: usedSlots(context) };
-      return { id, backends: { v1, v2 }, images: images.status(), slots };
+      return { ...self, backends: { v1, v2 }, images: images.status(), slots };
     },
     async close() {
       unwatch?.();
@@ -127,6 +128,12 @@ export async function openNode(parts: NodeParts, options: NodeOptions): Promise<
       }
     },
   };
+}
+
+/** Which node this is, and which process of it. */
+async function identify(dir: string, parts: NodeParts) {
+  const id = await nodeId(join(dir, 'node-id'), join(dir, 'restored', 'sandboxes', 'node-id'));
+  return { id, ...(await openIncarnation(dir, parts.log.bind(parts))) };
 }
 
 /** Finds again what there was, and takes in what a restore brought. */

@@ -1,7 +1,8 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { collect } from '../artifacts/index.ts';
-import { type Nodes, toApiFailure } from './nodes/nodes.ts';
+import { toApiFailure } from './nodes/failures.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import { type Mover, outputsOf, runningSandbox } from './sandboxes.running.ts';
 
 /** Collects what the sandbox hands out, and answers each file with a signed link. */

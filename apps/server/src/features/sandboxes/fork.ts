@@ -6,7 +6,8 @@ import { checkPaid } from '../metering/index.ts';
 import { checkCaps } from './caps/caps.ts';
 import { begin, checkTtl } from './sandboxes.create.ts';
 import { createRow } from './sandboxes.moves.ts';
-import { busy, type Nodes, notRunning, toApiFailure } from './nodes/nodes.ts';
+import { busy, notRunning, toApiFailure } from './nodes/failures.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import { findSandbox, isBusy, lockAccount, placeSandbox } from './sandboxes.sql.ts';
 
 const mostChildren = 5;

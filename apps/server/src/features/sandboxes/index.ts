@@ -20,13 +20,16 @@ import { createSandbox, isReady, type WantedSandbox } from './sandboxes.create.t
 import { endOfAccount } from './sandboxes.keeper.ts';
 import { sandboxesRestored } from './sandboxes.restored.ts';
 import { moveSandbox } from './sandboxes.moves.ts';
-import { Nodes, toApiFailure } from './nodes/nodes.ts';
+import { toApiFailure } from './nodes/failures.ts';
+import { Nodes } from './nodes/nodes.ts';
 import type { Mover } from './sandboxes.running.ts';
 import { findSandbox, forgetOldAudit, type SandboxRow } from './sandboxes.sql.ts';
 import { writeBytes } from './writeFile.ts';
 
 export type { Caller } from './nodes/commands.ts';
 export { listLostNodes, listMachinesElsewhere, listRefusedNodes } from './nodes/nodes.sql.ts';
+export { clonedFix, clonedText } from './nodes/clones.ts';
+export { listClones } from './nodes/clones.sql.ts';
 export { findNodeId, mayHaveNode } from './nodes/beside.ts';
 export { refusedFix, refusedText } from './nodes/elsewhere.ts';
 export { aheadFix, aheadText } from './nodes/fence.ts';

@@ -1,6 +1,7 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
-import { type Nodes, toApiFailure } from './nodes/nodes.ts';
+import { toApiFailure } from './nodes/failures.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import { type Mover, runningSandbox } from './sandboxes.running.ts';
 
 /** One level of a directory of the workspace. */

@@ -3,7 +3,8 @@ import { operation } from '../../kernel/feature.ts';
 import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { checkPausedCap } from './caps/caps.ts';
 import { finishIn, moveIn, moveSandbox } from './sandboxes.moves.ts';
-import { busy, type Nodes, notRunning, toApiFailure } from './nodes/nodes.ts';
+import { busy, notRunning, toApiFailure } from './nodes/failures.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import { findSandbox, isBusy, lockAccount } from './sandboxes.sql.ts';
 import { show } from './shown/show.ts';
 

@@ -1,7 +1,8 @@
 import { contract } from '@svc/contract';
 import { Answer, operation } from '../../kernel/feature.ts';
 import { attachment } from '../artifacts/index.ts';
-import { type Nodes, toApiFailure } from './nodes/nodes.ts';
+import { toApiFailure } from './nodes/failures.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import { type Mover, runningSandbox } from './sandboxes.running.ts';
 
 /** The bytes of a file of the workspace, as an attachment. */

@@ -4,7 +4,8 @@ import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { checkPaid } from '../metering/index.ts';
 import { checkCaps } from './caps/caps.ts';
 import { finishIn, moveIn, moveSandbox } from './sandboxes.moves.ts';
-import { type Nodes, toApiFailure } from './nodes/nodes.ts';
+import { toApiFailure } from './nodes/failures.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import { findSandbox, lockAccount } from './sandboxes.sql.ts';
 import { show } from './shown/show.ts';
 

@@ -5,7 +5,8 @@ import { checkDaily } from '../metering/index.ts';
 import { type Caller, runCommand } from './nodes/commands.ts';
 import { createSandbox } from './sandboxes.create.ts';
 import { moveSandbox } from './sandboxes.moves.ts';
-import { type Nodes, toApiFailure } from './nodes/nodes.ts';
+import { toApiFailure } from './nodes/failures.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import { outputsOf } from './sandboxes.running.ts';
 
 /** Lifetime of a one-shot beyond its command: 50 inputs of a minute before it, artifacts are collected after it. */

@@ -10,7 +10,8 @@ import { checkPaid } from '../metering/index.ts';
 import { checkCaps } from './caps/caps.ts';
 import { createRow, moveSandbox } from './sandboxes.moves.ts';
 import { elsewhere } from './nodes/elsewhere.ts';
-import { type Node, type Nodes, noCapacity, toApiFailure } from './nodes/nodes.ts';
+import { noCapacity, toApiFailure } from './nodes/failures.ts';
+import type { Node, Nodes } from './nodes/nodes.ts';
 import { lockAccount, placeSandbox, type SandboxRow } from './sandboxes.sql.ts';
 
 /** Seconds that a sandbox may live (document 3, Limits). */

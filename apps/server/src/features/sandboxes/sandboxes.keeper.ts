@@ -262,11 +262,13 @@ export async function endOfAccount(parts: Deleting, accountId: string): Promise<
   const [owner, holder] = [await ownerOf(parts.sql), randomUUID()];
   const clients = new Map<string, NodeClient>();
   const fenced = new Map<string, Promise<boolean>>();
-  const clientOf = async (id: string, address: string): Promise<NodeClient> => {
+  type Place = { id: string; address: string; incarnation: string | null };
+  const clientOf = async ({ id, address, incarnation }: Place): Promise<NodeClient> => {
     const client = clients.get(address) ?? openNode(address);
     clients.set(address, client);
     const isOurs =
-      fenced.get(address) ?? isNode(client, id).then(() => takeTurn(parts.sql, { id, client, owner, holder }));
+      fenced.get(address) ??
+      isNode(client, id, incarnation).then(() => takeTurn(parts.sql, { id, client, owner, holder }));
     fenced.set(address, isOurs);
     if (!(await isOurs)) throw new Error(aheadText);
     return client;
@@ -276,11 +278,12 @@ export async function endOfAccount(parts: Deleting, accountId: string): Promise<
     const waiting = await liveOfAccount(parts.sql, accountId);
     const work = async (): Promise<void> => {
       for (let next = waiting.pop(); next; next = waiting.pop()) {
-        const { id, state, node_id: nodeId, address } = next;
+        const { id, state, node_id: nodeId, address, incarnation } = next;
         // Delete the row first: if this process dies, the node removes sandboxes without a row.
         if (state === 'creating') await forgetCreation(parts.sql, id);
         else await moveSandbox(parts, id, 'destroy', { by: bySystem });
-        const isGone = nodeId === null || address === null || (await isDestroyed(parts, clientOf(nodeId, address), id));
+        const client = nodeId === null || address === null ? undefined : clientOf({ id: nodeId, address, incarnation });
+        const isGone = client === undefined || (await isDestroyed(parts, client, id));
         counts[isGone ? 'ended' : 'left'] += 1;
       }
     };
@@ -291,9 +294,11 @@ export async function endOfAccount(parts: Deleting, accountId: string): Promise<
   return counts;
 }
 
-/** Throws where another node answers: the address is a path on the machine of the one that is meant. */
-async function isNode(client: NodeClient, id: string): Promise<void> {
-  if ((await client.node()).id !== id) throw new Error('the node of this sandbox is on another machine');
+/** Throws where another node answers: the address is a path on the machine of the one that is meant, and ids are cloned. */
+async function isNode(client: NodeClient, id: string, incarnation: string | null): Promise<void> {
+  const found = await client.node();
+  if (found.id !== id || (found.incarnation ?? incarnation) !== (incarnation ?? found.incarnation))
+    throw new Error('the node of this sandbox is on another machine');
 }
 
 async function isDestroyed({ log }: Deleting, client: Promise<NodeClient>, id: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -96,6 +96,43 @@ describe('one database, and nodes on two machines', () => {
       const rows = await sql`select 1 from sandboxes.nodes where id = ${other} and missing_since is not null`;
       return rows.length === 1;
     });
+  });
+
+  test('of two machines that were cloned the second is refused and told, and the sandboxes of the first run on', async () => {
+    const images = process.env['SVC_TEST_IMAGES'] as string;
+    await using closing = new AsyncDisposableStack();
+    const lines: string[] = [];
+    await using t = await openSandboxes({ machine: machine('one') });
+    const { sql } = t.gateway.kernel;
+    const box = await t.create({ backend: 'v1' });
+    const dir = mkdtempSync(join(tmpdir(), 'svc-clone-'));
+    writeFileSync(join(dir, 'node-id'), (await t.node.node()).id);
+    const node = await startNode({ images, dir, args: ['--warm', '0', '--log-level', 'warn'] });
+    closing.defer(() => node.close());
+    await using gateway = await startGateway(t.database, {
+      settings: { SVC_SANDBOXD_SOCKET: node.socket, SVC_LOG_LEVEL: 'error' },
+      log: { write: (line: string) => lines.push(line) } as unknown as NodeJS.WritableStream,
+      machine: machine('two'),
+    });
+    const second = sandboxesTest(t.database, gateway, node.client, t.account);
+    await until(() => lines.some((line) => line.includes('remove sandboxd/node-id')));
+    const refused = await second.call('POST', '/v1/sandboxes', { backend: 'v1' });
+    assert.deepEqual([refused.status, refused.body.error.code], [503, 'sandbox_capacity']);
+    for (const { kernel } of [t.gateway, gateway]) {
+      const told = (await checkPlatform(kernel)).find(({ name }) => name === 'sandbox machines');
+      assert.ok(told?.ok === false, 'said by both');
+      assert.match(told.found, /that of one goes on, that of two is refused/);
+    }
+    const nodes = new Nodes(gateway.kernel);
+    await nodes.open();
+    await nodes.refresh();
+    assert.deepEqual([nodes.all(), nodes.counts()?.refused], [[], 1]);
+    nodes.close();
+    assert.equal((await t.exec(box, 'echo here')).stdout, 'here\n');
+    assert.equal((await sql`select 1 from sandboxes.nodes`).length, 1);
+    // Nothing is done at the wrong one for the first.
+    assert.deepEqual((await endOfAccount(t.gateway.kernel, t.account.id)).ended, 1);
+    assert.deepEqual(await node.client.list(), []);
   });
 
   test('a node that containers share is nowhere else while it starts anew, whichever of them asked it last', async () => {

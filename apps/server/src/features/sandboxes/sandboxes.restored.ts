@@ -2,6 +2,7 @@ import { systemClock } from '../../kernel/base/clock.ts';
 import { bySystem } from '../../kernel/records/audit.ts';
 import type { Restored } from '../../kernel/restored.ts';
 import { forgetCreation, moveIn } from './sandboxes.moves.ts';
+import { forgetIncarnations } from './nodes/clones.sql.ts';
 import { listAllLive } from './sandboxes.sql.ts';
 
 /**
@@ -12,6 +13,7 @@ export const sandboxesRestored: Restored = async ({ db, backedUpAt }) => {
   const then = { clock: { ...systemClock, instant: () => backedUpAt.iso } };
   const given = { by: bySystem, at: backedUpAt.iso };
   let [paused, ended] = [0, 0];
+  await forgetIncarnations(db);
   for (const { id, state, backend } of await listAllLive(db)) {
     if (state === 'creating') await forgetCreation(db, id);
     else if (backend === 'v1') ended += (await moveIn(db, then, id, 'stop', { ...given, reason: 'node_lost' })) ? 1 : 0;

@@ -4,7 +4,8 @@ import type { Context } from '../../kernel/http/context.ts';
 import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { ArtifactGone, type ArtifactSource } from '../artifacts/index.ts';
-import { type Nodes, notRunning } from './nodes/nodes.ts';
+import { notRunning } from './nodes/failures.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import { findSandbox, insertAudit, type SandboxRow } from './sandboxes.sql.ts';
 
 /** On whose behalf files are moved. */

@@ -241,8 +241,8 @@ export async function runningOfSuspended(db: Db, limit: number): Promise<Suspend
 
 /** Sandboxes of an account that are not over, and where they are. */
 export async function liveOfAccount(db: Db, accountId: string) {
-  return db<{ id: string; state: State; node_id: string | null; address: string | null }[]>`
-    select s.id, s.state, s.node_id, n.address from sandboxes.sandboxes s left join sandboxes.nodes n on n.id = s.node_id
+  return db<{ id: string; state: State; node_id: string | null; address: string | null; incarnation: string | null }[]>`
+    select s.id, s.state, s.node_id, n.address, n.incarnation from sandboxes.sandboxes s left join sandboxes.nodes n on n.id = s.node_id
     where s.account_id = ${accountId} and s.state not in ${sandboxStates.sql('over')(db)} order by s.ordinal`;
 }
 

@@ -2,7 +2,8 @@ import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 import { type ArtifactSource, collectOne } from '../artifacts/index.ts';
-import { type Nodes, toApiFailure } from './nodes/nodes.ts';
+import { toApiFailure } from './nodes/failures.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import { runningSandbox } from './sandboxes.running.ts';
 
 /** Packs the workspace of a v1 sandbox into a stored archive. */

@@ -6,7 +6,8 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import { runTerminal } from '../../kernel/http/sockets.terminal.ts';
 import { checkDaily, checkPaid, endSpan, insertSpan } from '../metering/index.ts';
-import { type Nodes, toApiFailure } from './nodes/nodes.ts';
+import { toApiFailure } from './nodes/failures.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import { runningSandbox } from './sandboxes.running.ts';
 import { nextGeneration, type SandboxRow } from './sandboxes.sql.ts';
 

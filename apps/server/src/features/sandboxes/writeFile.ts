@@ -2,7 +2,8 @@ import type { Readable } from 'node:stream';
 import { contract, type RouteOutput } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { badRequest } from '../../kernel/base/errors.ts';
-import { type Nodes, toApiFailure } from './nodes/nodes.ts';
+import { toApiFailure } from './nodes/failures.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import { type Mover, runningSandbox } from './sandboxes.running.ts';
 import { nextGeneration } from './sandboxes.sql.ts';
 

@@ -16,7 +16,8 @@ import {
   removingSpan,
 } from '../../metering/index.ts';
 import { type WrittenInput, writeInputs } from '../sandboxes.inputs.ts';
-import { busy, interrupted, type Nodes, notRunning, toApiFailure } from './nodes.ts';
+import { busy, interrupted, notRunning, toApiFailure } from './failures.ts';
+import type { Nodes } from './nodes.ts';
 import { auditing, findSandbox, freeSandbox, holdSandbox, type SandboxRow, takeSandbox } from '../sandboxes.sql.ts';
 
 /** On whose behalf a command runs: a request, or a run of the scheduler. */

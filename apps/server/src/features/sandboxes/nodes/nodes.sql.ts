@@ -1,6 +1,6 @@
 import { type Db, nowOf, type Time } from '../../../kernel/db/db.ts';
-import type { MachineId } from '../../../kernel/base/machine-id.ts';
 import { sandboxStates } from '../sandboxes.states.ts';
+import { type Claim, isSameNode, own } from './clones.sql.ts';
 
 /** A node that nobody has seen for so long gives its place to one of another machine. */
 const placeSeconds = 60;
@@ -26,23 +26,22 @@ interface Saved {
   unseenSince: string | undefined;
   /** The machine that sandboxes go to, where this node is refused. */
   refusedFor: string | undefined;
+  /** It was taken for a clone before. */
+  wasClone: boolean;
 }
 
 /**
+ * Undefined: another process is the node of this id (`isSameNode`). Otherwise:
  * A node was reached from the machine it runs on, or registers; `works` says whether by a process that does what is due. It is
  * refused while a node of another machine is there that was first: gateways dial a path on their own machine only. That one loses its place when this one is seen for
  * 60 s more: while neither was seen, as without the database, nobody knows which is gone. One that holds nothing gives it at once
  * to a new node at its address on a machine of its name, which is that machine after a restart.
  */
-export async function saveNode(
-  db: Db,
-  time: Time,
-  node: { id: string; address: string; machine: MachineId; works: boolean },
-): Promise<Saved> {
-  const { id, address, machine, works } = node;
+export async function saveNode(db: Db, time: Time, node: Claim & { works: boolean }): Promise<Saved | undefined> {
+  const { id, address, machine, works, incarnation } = node;
   const now = nowOf(db, time);
   const limit = db`make_interval(secs => ${placeSeconds})`;
-  const [row] = await db<{ unseen_since: string | null; refused_for: string | null }[]>`
+  const [row] = await db<{ unseen_since: string | null; refused_for: string | null; was_clone: boolean }[]>`
     with before as (
       select seen_at, case when refused_at is null and not exists (
         select from sandboxes.nodes o where o.id <> own.id and o.machine <> ${machine.id} and o.refused_at is null
@@ -56,16 +55,21 @@ export async function saveNode(
         and not (machine_name = ${machine.name} and address = ${address}
           and n.seen_at < ${now} - make_interval(secs => ${seenSeconds}) and not ${holds(db)})
       order by n.taken_at limit 1)
-    insert into sandboxes.nodes (id, address, seen_at, machine, machine_name, taken_at, refused_at, worked_at)
+    insert into sandboxes.nodes (id, address, seen_at, machine, machine_name, taken_at, refused_at, worked_at, incarnation)
     values (${id}, ${address}, ${now}, ${machine.id}, ${machine.name}, ${now},
-      case when exists (select from first) then ${now} end, case when ${works}::boolean then ${now} end)
+      case when exists (select from first) then ${now} end, case when ${works}::boolean then ${now} end,
+      ${incarnation ?? null})
     on conflict (id) do update set address = excluded.address, seen_at = excluded.seen_at, missing_since = null,
       machine = excluded.machine, machine_name = excluded.machine_name, refused_at = excluded.refused_at,
       worked_at = coalesce(excluded.worked_at, nodes.worked_at),
-      taken_at = coalesce((select taken_at from before), excluded.taken_at)
+      taken_at = coalesce((select taken_at from before), excluded.taken_at), incarnation = excluded.incarnation
+      where ${isSameNode(db, time, node)}
     returning (select seen_at from before where seen_at < ${now} - interval '30 seconds') as unseen_since,
-      (select machine_name from first) as refused_for`;
-  return { unseenSince: row?.unseen_since ?? undefined, refusedFor: row?.refused_for ?? undefined };
+      (select machine_name from first) as refused_for,
+      exists (select from sandboxes.clones where node_id = nodes.id and incarnation = ${own(db, node)}) as was_clone`;
+  if (!row) return undefined;
+  const { unseen_since: unseenSince, refused_for: refusedFor, was_clone: wasClone } = row;
+  return { unseenSince: unseenSince ?? undefined, refusedFor: refusedFor ?? undefined, wasClone };
 }
 
 /**

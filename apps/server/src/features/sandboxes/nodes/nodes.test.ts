@@ -5,6 +5,7 @@ import { testClock } from '../../../kernel/base/clock.ts';
 import { openTest } from '../../../testing.ts';
 import { shared } from '../../../testing.shared.ts';
 import { Nodes } from './nodes.ts';
+import { type Claim, countClones, forgetIncarnations, listClones, noteClone } from './clones.sql.ts';
 import { listLostNodes, listMachinesElsewhere, listNodes, saveNode } from './nodes.sql.ts';
 
 const machineOf = (name: string, boot = '') => ({ id: `id of ${name}${boot}`, name });
@@ -16,7 +17,8 @@ describe('nodes as the database has them', () => {
   const save = async (id: string, machine: { id: string; name: string }, address = 'unix:/svc.sock') => {
     // Who was first is told by the time.
     clock.advance(1);
-    return (await saveNode(gateway.kernel.sql, clock, { id, address, machine, works: true })).refusedFor;
+    const claim = { id, address, machine, works: true, incarnation: undefined, earlier: [], seenHere: undefined };
+    return (await saveNode(gateway.kernel.sql, clock, claim))?.refusedFor;
   };
   const expected = async () =>
     (await listNodes(gateway.kernel.sql, clock)).filter((row) => row.expected).map(({ id }) => id);
@@ -152,5 +154,89 @@ describe('nodes as the database has them', () => {
       ],
     );
     nodes.close();
+  });
+});
+
+describe('two machines with one id of a node', () => {
+  const { gateway, account } = shared(() => openTest());
+  const id = randomUUID();
+  const clock = testClock(Date.now());
+  const processOf = (name: string, incarnation: string, earlier: string[] = []): Claim => ({
+    id,
+    address: 'unix:/svc.sock',
+    machine: machineOf(name),
+    incarnation,
+    earlier,
+    seenHere: undefined,
+  });
+  const isTaken = async (claim: Claim) =>
+    (await saveNode(gateway.kernel.sql, clock, { ...claim, works: true })) !== undefined;
+  const livesOn = async (claim: Claim) => (await noteClone(gateway.kernel.sql, clock, claim)).livesOn;
+  const pause = () => gateway.kernel.sql`
+    insert into sandboxes.sandboxes (id, account_id, key_id, node_id, state, backend, template, egress, metadata,
+      created_at, expires_at)
+    values (${randomUUID()}, ${account.id}, ${account.keyId}, ${id}, 'paused', 'v2', 'python', '{}', '{}', now(), now())`;
+
+  beforeEach(async () => {
+    await gateway.kernel.sql`delete from sandboxes.sandboxes`;
+    await gateway.kernel.sql`delete from sandboxes.nodes`;
+  });
+
+  test('the one that lives goes on, and the other is refused and told for as long as it does', async () => {
+    const [one, two] = [processOf('one', 'i1'), processOf('two', 'i2', ['image'])];
+    assert.equal(await isTaken(one), true);
+    for (let ms = 0; ms < 30_000; ms += 5_000) {
+      assert.deepEqual([await isTaken(two), await livesOn(two)], [false, ms === 0 ? undefined : 'one']);
+      clock.advance(5_000);
+      assert.equal(await isTaken(one), true);
+    }
+    assert.deepEqual(await countClones(gateway.kernel.sql, clock), { now: 1, ofDay: 1 });
+    assert.deepEqual([...(await listClones(gateway.kernel.sql))], [{ id, machine: 'two', first: 'one' }]);
+    // Neither was seen, as without the database: what waits at the first one is not given away.
+    await pause();
+    clock.advance(600_000);
+    assert.equal(await isTaken(two), false);
+    assert.equal(await isTaken(one), true);
+    await gateway.kernel.sql`delete from sandboxes.sandboxes`;
+    clock.advance(61_000);
+    assert.equal(await isTaken(two), true, 'it holds nothing, and is gone');
+  });
+
+  test('a copy of a node that lives has its id never sooner, though its directory goes on with that of the other', async () => {
+    const [one, two] = [processOf('one', 'i1'), processOf('two', 'i2', ['i1'])];
+    await isTaken(one);
+    await pause();
+    assert.deepEqual([await isTaken(two), await livesOn(two)], [false, undefined]);
+    clock.advance(5_000);
+    await isTaken(one);
+    const anew = processOf('two', 'i3', ['i1', 'i2']);
+    assert.equal(await livesOn(anew), 'one');
+    clock.advance(61_000);
+    assert.equal(await isTaken(anew), false);
+    clock.advance(86_400_000);
+    assert.equal(await isTaken(anew), true, 'the other one was gone for a day');
+  });
+
+  test('a machine or a container that was started anew has its node again, with what waits there', async () => {
+    await isTaken(processOf('one', 'i1'));
+    await pause();
+    assert.equal(await isTaken(processOf('one', 'i2')), true, 'the agent alone was started anew');
+    const anew = processOf('one anew', 'i4', ['i1', 'i2', 'i3']);
+    assert.deepEqual([await isTaken(anew), await livesOn(anew)], [false, undefined]);
+    clock.advance(16_000);
+    assert.equal(await isTaken(anew), true);
+  });
+
+  test('a node that containers share may be started anew, whichever of them saw it last', async () => {
+    await isTaken(processOf('one', 'i1'));
+    await isTaken(processOf('two', 'i1'));
+    assert.equal(await isTaken({ ...processOf('one', 'i2', ['i1']), seenHere: 'i1' }), true);
+  });
+
+  test('a restored platform takes the node that comes, whose directory was made anew', async () => {
+    await isTaken(processOf('one', 'i1'));
+    await pause();
+    await forgetIncarnations(gateway.kernel.sql);
+    assert.equal(await isTaken(processOf('two', 'i2')), true);
   });
 });

@@ -10,12 +10,15 @@ import {
 } from '@svc/sandboxd-api';
 import type { Sql } from '../../../kernel/db/db.ts';
 import { readOrCreateFact } from '../../../kernel/db/facts.ts';
-import { ApiError, badRequest, notFound } from '../../../kernel/base/errors.ts';
+import { ApiError } from '../../../kernel/base/errors.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { idleLimitMs, type PartPresence } from '../../../kernel/peers/parts.ts';
 import { addressBeside, mayHaveNode, openNode, socketOf } from './beside.ts';
 import { CallersCommands } from './callers.ts';
+import { Clones } from './clones.ts';
+import { countClones } from './clones.sql.ts';
 import { Elsewhere, elsewhere, refusedFix, refusedText } from './elsewhere.ts';
+import { nodeAway, noCapacity } from './failures.ts';
 import { aheadFix, aheadText, takeTurn } from './fence.ts';
 import { listNodes, type NodeRow, noteMissing, saveNode } from './nodes.sql.ts';
 import { Unknown } from './unknown.ts';
@@ -60,6 +63,9 @@ export class Nodes {
   /** Nodes at which another platform is ahead: known to none of what follows. */
   readonly #ahead = new Set<string>();
   readonly #elsewhere = new Elsewhere();
+  readonly #clones: Clones;
+  /** By address: the process of a node that answered there last. */
+  readonly #incarnations = new Map<string, { id: string; incarnation: string | undefined }>();
   /** Nodes that this process has reached once. */
   readonly #reached = new Set<string>();
   /** By node, and by sandbox: what each said last. */
@@ -75,6 +81,7 @@ export class Nodes {
     this.#kernel = kernel;
     this.commands = new CallersCommands(kernel);
     this.unknown = new Unknown(kernel);
+    this.#clones = new Clones(kernel);
   }
 
   /** Names this installation to the nodes, which may hold sandboxes of others too. `works`: this process does what is due. */
@@ -90,8 +97,8 @@ export class Nodes {
     const mayCome = mayHaveNode(this.#kernel);
     while (this.#known.size === 0) {
       await this.refresh();
-      if (this.#known.size > 0 || this.#ahead.size > 0 || !mayCome || clock.monotonic() - this.#openedAt > startingMs)
-        return;
+      const isRefused = this.#ahead.size > 0 || this.#clones.isAny;
+      if (this.#known.size > 0 || isRefused || !mayCome || clock.monotonic() - this.#openedAt > startingMs) return;
       await new Promise<void>((resolve) => clock.after(askAgainMs, resolve));
     }
   }
@@ -124,10 +131,11 @@ export class Nodes {
     }
     expected.all = rows.filter(isExpected).length;
     const refused = rows.filter((row) => row.refused);
+    const clones = await countClones(sql, clock);
     this.#looked = {
       ...expected,
-      refused: refused.filter(({ seen }) => seen).length,
-      refusedOfDay: refused.filter(({ recent }) => recent).length,
+      refused: refused.filter(({ seen }) => seen).length + clones.now,
+      refusedOfDay: refused.filter(({ recent }) => recent).length + clones.ofDay,
     };
     this.#elsewhere.look(rows, this.#kernel.machine.id, (id) => this.#known.has(id) || this.#reached.has(id));
     return missing;
@@ -323,7 +331,23 @@ export class Nodes {
       if (only !== undefined && status.id !== only) throw nodeAway();
       if (known && known.id !== status.id) this.#known.delete(known.id);
       const { machine } = this.#kernel;
-      const saved = await saveNode(sql, clock, { id: status.id, address, machine, works: this.#works });
+      const { id, incarnation, earlier = [] } = status;
+      const seen = this.#incarnations.get(address);
+      const claim = {
+        id,
+        address,
+        machine,
+        incarnation,
+        earlier,
+        seenHere: seen?.id === id ? seen.incarnation : undefined,
+      };
+      const saved = await saveNode(sql, clock, { ...claim, works: this.#works });
+      if (!saved) {
+        this.#reached.delete(id);
+        return await this.#clones.refuse(claim);
+      }
+      if (saved.wasClone) await this.#clones.accept(claim);
+      this.#incarnations.set(address, { id, incarnation });
       const { unseenSince, refusedFor } = saved;
       const node = { id: status.id, client, owner: this.#owner, status, refusedFor };
       this.#noteRefusal(node);
@@ -347,41 +371,3 @@ class OtherAhead extends Error {
 }
 
 const isLate = (error: unknown): boolean => error instanceof NodeFailure && error.isLate;
-
-/** `sandbox_capacity` with `Retry-After`. */
-export const noCapacity = (message: string, retryAfterS = 10): ApiError =>
-  new ApiError('sandbox_capacity', message, { headers: { 'retry-after': String(retryAfterS) } });
-
-const nodeAway = (): ApiError =>
-  noCapacity('the machine that holds this sandbox does not answer; try again shortly', 5);
-
-/** A refusal of sandboxd's in the API's terms; `missing` is what a 404 means here. */
-export function toApiFailure(error: unknown, missing = 'sandbox'): unknown {
-  if (!(error instanceof NodeFailure) || error.code === 'internal_error') return error;
-  const { message } = error;
-  const failures: Record<Exclude<NodeFailure['code'], 'internal_error'>, () => ApiError> = {
-    bad_request: () => badRequest(message),
-    not_found: () => notFound(missing),
-    // Its row says that it runs, as a request has found: it ended, and the row follows.
-    no_sandbox: notRunning,
-    unreachable: nodeAway,
-    sandbox_capacity: () => noCapacity(message, error.retryAfterS),
-    sandbox_busy: () => busy(message),
-    sandbox_not_running: notRunning,
-    memory_not_saved: () => new ApiError('memory_not_saved', `${message}; or pause with files_only`),
-    fenced: () => noCapacity(`${aheadText}; ${aheadFix}`),
-    not_supported_on_v1: () => new ApiError('not_supported_on_v1', 'this needs a v2 sandbox'),
-    workspace_too_large: () => new ApiError('workspace_too_large', message),
-  };
-  return failures[error.code]();
-}
-
-export const busy = (why = 'a command runs in this sandbox; wait until it ends'): ApiError =>
-  new ApiError('sandbox_busy', why, { headers: { 'retry-after': '1' } });
-/** It began and was cut short: to repeat it would do twice what it did until then. */
-export const interrupted = (why: string): ApiError =>
-  new ApiError('command_interrupted', `${why}, and this command was ended; what it did until then stays`, {
-    headers: { 'x-should-retry': 'false' },
-  });
-export const notRunning = (): ApiError =>
-  new ApiError('sandbox_not_running', 'this sandbox does not run; resume it, or create another');
