@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -90,4 +91,17 @@ test('releasing a lock that was taken over leaves the new one', async (t) => {
   await writeFile(path, 'someone else');
   lock?.release();
   assert.equal(await readFile(path, 'utf8'), 'someone else');
+});
+
+test('whoever takes a lock removes what killed processes left of theirs, and nothing that one writes now', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const path = join(directory, 'lock');
+  const old = new Date(Date.now() - 120_000);
+  const left = [`lock.${randomUUID()}.tmp`, `lock.${'a'.repeat(16)}`, `lock.${'a'.repeat(16)}.${randomUUID()}.tmp`];
+  const others = ['lock.md', `locks.${randomUUID()}.tmp`, `lock.${randomUUID()}.tmp`];
+  for (const name of [...left, ...others]) await writeFile(join(directory, name), '{}');
+  for (const name of [...left, ...others.slice(0, 2)]) await utimes(join(directory, name), old, old);
+  const { lock } = await takeLock(path);
+  assert.deepEqual((await readdir(directory)).toSorted(), ['lock', ...others].toSorted());
+  lock?.release();
 });

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync, statSync, unlinkSync } from 'node:fs';
-import { link, readFile, rm, unlink, writeFile } from 'node:fs/promises';
+import { link, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, isRunning, processStart } from './processes.ts';
 
@@ -32,8 +33,9 @@ export async function takeLock(path: string, damagedMs = 0): Promise<Taken> {
   for (;;) {
     const found = await readIfThere(path);
     if (found === undefined) {
-      if (await create(path, content)) return { lock: held(path, content) };
-      continue;
+      if (!(await create(path, content))) continue;
+      await sweepTemporary(path);
+      return { lock: held(path, content) };
     }
     const holder = parseHolder(found);
     if (holder ? runs(holder) : isYounger(path, damagedMs)) return { holder: holder?.pid };
@@ -59,6 +61,21 @@ async function create(path: string, content: string): Promise<boolean> {
     throw error;
   } finally {
     await rm(temporary, { force: true });
+  }
+}
+
+/** Of a process that writes one now. */
+const temporaryMs = 60_000;
+
+/** Removes what processes left that were killed while they took the lock, or another one's. Nothing depends on it. */
+async function sweepTemporary(path: string): Promise<void> {
+  const [folder, begin] = [dirname(path), `${basename(path)}.`];
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!name.startsWith(begin)) continue;
+    const rest = name.slice(begin.length);
+    const isTemporary = /^[0-9a-f-]{36}\.tmp$/.test(rest) || /^[0-9a-f]{16}(?:\.[0-9a-f-]{36}\.tmp)?$/.test(rest);
+    const left = join(folder, name);
+    if (isTemporary && !isYounger(left, temporaryMs)) await rm(left, { force: true }).catch(() => {});
   }
 }
 
