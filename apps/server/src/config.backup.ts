@@ -17,8 +17,19 @@ export const backupSettings = {
     .min(1)
     .optional()
     .describe(
-      'where the platform puts a backup by itself: a folder, best on another disk, or `s3://bucket/prefix` at the S3 endpoint; if unset it makes none',
+      'where the platform puts a backup by itself: a folder, best on another disk, or `s3://bucket/prefix` at the S3 endpoint; if unset it is what an operator chose in the hub, and without that it makes none',
     ),
+  SVC_BACKUP_S3_ENDPOINT: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('S3 endpoint of a bucket for backups that is reached otherwise than that of blobs'),
+  SVC_BACKUP_S3_REGION: z.string().min(1).default('us-east-1').describe('its region'),
+  SVC_BACKUP_S3_ACCESS_KEY_ID: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('its access key; if unset it is reached as SVC_S3_… say'),
+  SVC_BACKUP_S3_SECRET_ACCESS_KEY: z.string().min(1).optional().describe('its secret key'),
   SVC_BACKUP_EVERY: span
     .default(86_400)
     .describe('how often, a span such as `6h` or `1d` (default `1d`); late by half of it, the owner is told'),
@@ -42,6 +53,16 @@ export const backupOf = (values: z.output<typeof parsed>) => ({
     values.SVC_BACKUP_DIR === undefined || values.SVC_BACKUP_DIR.startsWith('s3://')
       ? values.SVC_BACKUP_DIR
       : resolve(values.SVC_BACKUP_DIR),
+  /** How its bucket is reached, where that is not as for blobs. */
+  s3:
+    values.SVC_BACKUP_S3_ACCESS_KEY_ID === undefined && values.SVC_BACKUP_S3_ENDPOINT === undefined
+      ? undefined
+      : {
+          endpoint: values.SVC_BACKUP_S3_ENDPOINT,
+          region: values.SVC_BACKUP_S3_REGION,
+          accessKeyId: values.SVC_BACKUP_S3_ACCESS_KEY_ID,
+          secretAccessKey: values.SVC_BACKUP_S3_SECRET_ACCESS_KEY,
+        },
   everySeconds: values.SVC_BACKUP_EVERY,
   keep: values.SVC_BACKUP_KEEP,
   passphrase: values.SVC_BACKUP_PASSPHRASE,

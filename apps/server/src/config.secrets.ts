@@ -8,6 +8,7 @@ import { urlOfFirst } from './config.servers.ts';
 export const secrets = {
   SVC_MASTER_KEY: 'whole',
   SVC_S3_SECRET_ACCESS_KEY: 'whole',
+  SVC_BACKUP_S3_SECRET_ACCESS_KEY: 'whole',
   SVC_BACKUP_PASSPHRASE: 'whole',
   SVC_DATABASE_URL: 'in URL',
   SVC_NATS_URL: 'in URL',

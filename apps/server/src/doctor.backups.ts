@@ -1,16 +1,20 @@
 import { isLate, ownOf } from './backup/keeper.ts';
 import { openStore } from './backup/store.ts';
-import type { BackupRecord } from './backup/record.ts';
+import { readPlace } from './backup/place.ts';
+import { type BackupRecord, readRecord } from './backup/record.ts';
 import type { Config } from './config.ts';
 import type { Check } from './doctor.check.ts';
+import type { Db } from './kernel/db/db.ts';
 
 const name = 'backups';
 const ignored = 'none is made in SVC_BACKUP_DIR: the database is a server of yours (SVC_DATABASE_URL)';
+const none =
+  'the platform makes none; choose a place in the hub (System), set SVC_BACKUP_DIR, or run ./svc backup create FILE';
 
 /** How old the newest backup of this installation is, where the platform makes them by itself. */
-export async function backups(config: Config, installation: string, { failed }: BackupRecord): Promise<Check> {
-  const { place, everySeconds, passphrase } = config.backup;
-  if (config.databaseUrl !== undefined && place !== undefined)
+export async function backups(config: Config, installation: string, parts: { db: Db }): Promise<Check> {
+  const { everySeconds, passphrase } = config.backup;
+  if (config.databaseUrl !== undefined && config.backup.place !== undefined)
     return {
       name,
       ok: false,
@@ -19,14 +23,18 @@ export async function backups(config: Config, installation: string, { failed }: 
     };
   if (config.databaseUrl !== undefined)
     return { name, ok: true, found: 'the database is a server of yours, which has means of its own' };
-  if (place === undefined)
-    return { name, ok: true, found: 'the platform makes none; set SVC_BACKUP_DIR, or run ./svc backup create FILE' };
+  // Without the schema there is no fact either.
+  const chosen = await readPlace(parts.db, config).catch(() => undefined);
+  if (chosen === undefined) return { name, ok: true, found: none };
+  const { place } = chosen;
   try {
+    const record = await readRecord(parts.db, place);
     // At the first failure: an older one that is not late yet says nothing of the next.
-    if (failed) return { name, ok: false, found: failed.reason, fix: failed.fix };
-    const [newest] = ownOf(await (await openStore(place, config)).list(), installation, Date.now());
-    if (!newest) return { name, ok: false, found: `none in ${place}`, fix: 'start the platform, or see its log' };
-    const ageMs = Date.now() - newest.at.getTime();
+    if (record.failed) return { name, ok: false, found: record.failed.reason, fix: record.failed.fix };
+    const at = chosen.setBy === 'hub' ? ofRecord(record) : await newestAt(place, config, installation);
+    if (at === undefined)
+      return { name, ok: false, found: `none in ${place}`, fix: 'start the platform, or see its log' };
+    const ageMs = Date.now() - at;
     const secrets = passphrase === undefined ? ', without secrets: set SVC_BACKUP_PASSPHRASE' : '';
     const found = `the newest in ${place} is ${Math.floor(ageMs / 3_600_000)} h old${secrets}`;
     const ok = !isLate(ageMs, everySeconds);
@@ -35,4 +43,12 @@ export async function backups(config: Config, installation: string, { failed }: 
     const found = error instanceof Error ? error.message : String(error);
     return { name, ok: false, found, fix: 'give the platform a place that it may write to (SVC_BACKUP_DIR)' };
   }
+}
+
+/** The keys of a bucket that an operator chose are the platform's: what it saw last counts. */
+const ofRecord = ({ newest }: BackupRecord): number | undefined => newest && Date.parse(newest.at);
+
+async function newestAt(place: string, config: Config, installation: string): Promise<number | undefined> {
+  const [newest] = ownOf(await (await openStore(place, config)).list(), installation, Date.now());
+  return newest?.at.getTime();
 }

@@ -3,7 +3,6 @@ import { access, constants, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import type { Check } from './doctor.check.ts';
-import { readRecord } from './backup/record.ts';
 import { backups } from './doctor.backups.ts';
 import { relays } from './doctor.relay.ts';
 import { sandboxes } from './doctor.sandboxes.ts';
@@ -134,7 +133,7 @@ export async function withDatabase(config: Config, { sql, bus, blobs, dataDir, m
     ...(await copies(sql)),
     ...(await restore(sql)),
     ...(await sites(config)),
-    await inTime('backups', backups(config, await installationOf(sql), await readRecord(sql))),
+    await inTime('backups', backups(config, await installationOf(sql), { db: sql })),
     ...(await signIn(config, sql)),
   ];
 }

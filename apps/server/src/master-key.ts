@@ -1,3 +1,4 @@
+import { sealedBackupSecret } from './backup/place.ts';
 import { sealedRecords, sealedSigningKeys, sealedTokenAnswers } from './features/auth/index.ts';
 import { readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,6 +35,7 @@ const sealedFirstKey = { purpose: 'first-master-key' };
 export const allSealed: readonly Sealed[] = [
   sealedAnswers,
   sealedVapid,
+  sealedBackupSecret,
   sealedWebhook,
   sealedScheduleHeaders,
   sealedRunHeaders,

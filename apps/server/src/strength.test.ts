@@ -51,6 +51,10 @@ const wantsProof = [
   'me.setPassword',
   'projects.remove',
   'schedules.approveCommand',
+  'system.listBackups',
+  'system.readBackup',
+  'system.removeBackupPlace',
+  'system.setBackupPlace',
 ];
 
 /** A credential, as a request shows it, and what it is by the rules of `docs/scopes.md` and `docs/sign-in.md`. */

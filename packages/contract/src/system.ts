@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { dateTime, uuid } from './fields.ts';
-import { json, route } from './route.ts';
+import { bytes, json, route } from './route.ts';
+import { gives } from './strength.ts';
 
 const newest = z.object({ name: z.string(), bytes: z.int(), at: dateTime });
 
@@ -73,6 +74,14 @@ export const system = {
       z
         .object({
           place: z.string().optional().describe('The folder or bucket; absent: the platform makes none'),
+          set_by: z
+            .enum(['settings', 'hub'])
+            .optional()
+            .describe('Who said the place: `SVC_BACKUP_DIR`, which wins, or an operator by `PUT …/place`'),
+          s3: z
+            .object({ endpoint: z.string().optional(), region: z.string(), access_key_id: z.string().optional() })
+            .optional()
+            .describe('How a bucket that an operator chose is reached; its secret key is shown to nobody'),
           own_server: z
             .boolean()
             .describe('The database is a server of the operator, which is backed up by its own means'),
@@ -101,6 +110,72 @@ export const system = {
     auth: 'key',
     notIdempotent: 'a repeat while one is being made asks for another one after it',
     answers: json(z.object({ begins: z.boolean() }), 202),
+    errors: ['not_found'],
+  }),
+  setBackupPlace: route({
+    method: 'PUT',
+    path: '/v1/system/backups/place',
+    summary: 'Choose where the platform puts backups by itself: a folder or a bucket, which is tried at once',
+    auth: 'key',
+    only: 'login',
+    ...gives('operator'),
+    takes: json(
+      z.object({
+        place: z
+          .string()
+          .trim()
+          .regex(/^(?:\/|s3:\/\/[^/\s]).*[^\s]$/, 'must be a whole path such as /mnt/backup/svc, or s3://bucket/prefix')
+          .max(1_000)
+          .describe(
+            'A folder of the machine that the platform runs on, outside of its data folder, or `s3://bucket/prefix`',
+          ),
+        s3: z
+          .object({
+            endpoint: z
+              .url({ protocol: /^https?$/ })
+              .max(1_000)
+              .optional()
+              .describe('Absent: that of Amazon'),
+            region: z.string().min(1).max(100).default('us-east-1'),
+            access_key_id: z.string().min(1).max(500),
+            secret_access_key: z.string().min(1).max(500).describe('Kept sealed, and shown to nobody again'),
+          })
+          .optional()
+          .describe('How the bucket is reached; absent: as the settings `SVC_BACKUP_S3_…` or `SVC_S3_…` say'),
+      }),
+    ),
+    answers: json(z.object({ place: z.string() })),
+    errors: ['not_found'],
+  }),
+  removeBackupPlace: route({
+    method: 'DELETE',
+    path: '/v1/system/backups/place',
+    summary: 'End backups by the platform itself, where an operator chose the place; what was made stays there',
+    auth: 'key',
+    only: 'login',
+    ...gives('operator'),
+    answers: json(z.object({ deleted: z.literal(true) })),
+    errors: ['not_found'],
+  }),
+  listBackups: route({
+    method: 'GET',
+    path: '/v1/system/backups/files',
+    summary: 'The backups that are kept, the newest first',
+    auth: 'key',
+    only: 'login',
+    ...gives('operator'),
+    answers: json(z.object({ data: z.array(newest) })),
+    errors: ['not_found'],
+  }),
+  readBackup: route({
+    method: 'GET',
+    path: '/v1/system/backups/files/{name}',
+    summary: 'A backup as a file; all that accounts stored is in it',
+    auth: 'key',
+    only: 'login',
+    ...gives('operator'),
+    params: z.object({ name: z.string().max(300) }),
+    answers: bytes(0, 'application/zstd'),
     errors: ['not_found'],
   }),
 };

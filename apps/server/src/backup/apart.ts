@@ -136,6 +136,11 @@ function environmentOf({ masterKey, s3Access, backup, natsUrl, mail }: Config): 
     SVC_MASTER_KEY: masterKey,
     SVC_S3_SECRET_ACCESS_KEY: s3Access.secretAccessKey,
     SVC_BACKUP_PASSPHRASE: backup.passphrase,
+    // An operator may have chosen them in the hub.
+    SVC_BACKUP_S3_ENDPOINT: backup.s3?.endpoint,
+    SVC_BACKUP_S3_REGION: backup.s3?.region,
+    SVC_BACKUP_S3_ACCESS_KEY_ID: backup.s3?.accessKeyId,
+    SVC_BACKUP_S3_SECRET_ACCESS_KEY: backup.s3?.secretAccessKey,
     SVC_NATS_URL: natsUrl,
     SVC_SMTP_URL: mail?.smtpUrl,
   };

@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { Db } from '../kernel/db/db.ts';
+import type { Db, Sql } from '../kernel/db/db.ts';
+import { readOrCreateFact } from '../kernel/db/facts.ts';
 
 /** As the node and the providers of machines know the platform. */
 export const newInstallation = (): Buffer => randomBytes(16);
+
+/** The id of this installation, in hexadecimal. */
+export const installationOf = async (sql: Sql): Promise<string> =>
+  (await readOrCreateFact(sql, 'installation', newInstallation)).toString('hex');
 
 /** The server's version and where its files are. */
 export async function serverOf(db: Db): Promise<{ major: number; directory: string }> {

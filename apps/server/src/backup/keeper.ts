@@ -1,14 +1,16 @@
 import { text } from 'node:stream/consumers';
+import { isDeepStrictEqual } from 'node:util';
+import type { Config } from '../config.ts';
 import { listOperators } from '../features/accounts/index.ts';
 import { deepLink, type NewNotification, notifyMany, resolveNotifications } from '../features/notifications/index.ts';
 import { CommandError } from '../kernel/base/command-error.ts';
 import { inTransaction } from '../kernel/db/db.ts';
-import { readOrCreateFact } from '../kernel/db/facts.ts';
 import type { Kernel } from '../kernel/kernel.ts';
 import { startLoop } from '../kernel/work/loop.ts';
 import { startApart } from './apart.ts';
+import { backupConfig, placeTopic } from './place.ts';
 import type { BackupSummary } from './format.ts';
-import { newInstallation } from './database.sql.ts';
+import { installationOf } from './database.sql.ts';
 import { type BackupRecord, faultOf, readRecord, wantedTopic, writeRecord } from './record.ts';
 import { keepRevocations } from './revocations.ts';
 import { isOf, openStore, type Store } from './store.ts';
@@ -32,8 +34,9 @@ export const ownOf = <T extends { name: string; at: Date }>(
 ): T[] => kept.filter(isOf(installation)).filter(({ at }) => at.getTime() <= now + skewMs);
 
 /**
- * Makes a backup whenever one is due (`SVC_BACKUP_DIR`, `_EVERY`), keeps as many as asked for, and tells the operators once a
- * day while the newest is late. Of several processes one makes it: a backup has a lock. Answers how it is ended.
+ * Makes a backup whenever one is due (`SVC_BACKUP_DIR` or the place that an operator chose, `_EVERY`), keeps as many as asked for, and
+ * tells the operators once a day while the newest is late. Of several processes one makes it: a backup has a lock. Answers how it
+ * is ended.
  */
 export async function startBackups(kernel: Kernel): Promise<() => Promise<void>> {
   const { place } = kernel.config.backup;
@@ -41,16 +44,18 @@ export async function startBackups(kernel: Kernel): Promise<() => Promise<void>>
     kernel.log.warn(
       'no backup is made in SVC_BACKUP_DIR: the database is a server of yours, back that up by its means',
     );
-  if (place === undefined || kernel.config.databaseUrl !== undefined) return () => Promise.resolve();
-  const keeper = new Keeper(kernel, await openStore(place, kernel.config));
+  if (kernel.config.databaseUrl !== undefined) return () => Promise.resolve();
+  const keeper = new Keeper(kernel);
   kernel.metrics.gauge('svc_backup_age_seconds', 'Age of the newest backup, or of the platform without one', () =>
     Math.round(keeper.ageMs() / 1_000),
   );
   const loop = startLoop(kernel, { name: 'kernel.backups', everyMs: lookEveryMs, work: () => keeper.look() });
-  await kernel.bus.subscribe(wantedTopic, () => {
-    keeper.want();
+  const wake = (isWanted: boolean): void => {
+    keeper.hurry(isWanted);
     loop.wake();
-  });
+  };
+  await kernel.bus.subscribe(wantedTopic, () => wake(true));
+  await kernel.bus.subscribe(placeTopic, () => wake(false));
   loop.wake();
   return async () => {
     keeper.stop();
@@ -60,8 +65,8 @@ export async function startBackups(kernel: Kernel): Promise<() => Promise<void>>
 
 class Keeper {
   readonly #kernel: Kernel;
-  readonly #store: Store;
-  readonly #startedAt: number;
+  /** Where backups go, as of the last look. */
+  #at: { config: Config; place: string; store: Store; since: number } | undefined;
   #newestAt: number | undefined;
   #notBefore = 0;
   #revoked: string | undefined;
@@ -71,19 +76,33 @@ class Keeper {
   #record: BackupRecord = {};
   #stop: () => void = () => {};
 
-  constructor(kernel: Kernel, store: Store) {
+  constructor(kernel: Kernel) {
     this.#kernel = kernel;
-    this.#store = store;
-    this.#startedAt = kernel.clock.now();
   }
 
+  /** Not a number without a place. */
   ageMs(): number {
-    return Math.max(0, this.#kernel.clock.now() - (this.#newestAt ?? this.#startedAt));
+    if (!this.#at) return Number.NaN;
+    return Math.max(0, this.#kernel.clock.now() - (this.#newestAt ?? this.#at.since));
   }
 
-  /** Makes one at the next look, whenever it is due. */
-  want(): void {
-    this.#isWanted = true;
+  /** Looks again at once, whatever failed before; `isWanted`: and makes one, whether or not it is due. */
+  hurry(isWanted: boolean): void {
+    this.#notBefore = 0;
+    this.#isWanted ||= isWanted;
+  }
+
+  /** Goes to the place that is set now; what is known of another one counts for nothing. */
+  async #settle(): Promise<void> {
+    const config = await backupConfig(this.#kernel);
+    const { place } = config.backup;
+    const isSame = place === this.#at?.place && isDeepStrictEqual(config.backup.s3, this.#at?.config.backup.s3);
+    if (isSame) return;
+    const now = this.#kernel.clock.now();
+    this.#at = place === undefined ? undefined : { config, place, store: await openStore(place, config), since: now };
+    this.#newestAt = undefined;
+    this.#revoked = undefined;
+    this.#record = {};
   }
 
   async look(): Promise<void> {
@@ -92,6 +111,8 @@ class Keeper {
     if (clock.now() < this.#notBefore && !isWanted) return;
     this.#isWanted = false;
     try {
+      await this.#settle();
+      if (!this.#at) return await this.#resolve();
       const [newest] = await this.#own();
       this.#newestAt = newest?.at.getTime();
       const isDue = newest === undefined || this.ageMs() >= config.backup.everySeconds * 1_000;
@@ -114,11 +135,16 @@ class Keeper {
 
   /** Those of this installation, the newest first. */
   async #own(): ReturnType<Store['list']> {
-    return ownOf(await this.#store.list(), await this.#installation(), this.#kernel.clock.now());
+    return ownOf(
+      (await this.#at?.store.list()) ?? [],
+      await installationOf(this.#kernel.sql),
+      this.#kernel.clock.now(),
+    );
   }
 
   /** Keeps what pages and `svc doctor` show, where it is news. */
-  async #note(record: BackupRecord): Promise<void> {
+  async #note(noted: BackupRecord): Promise<void> {
+    const record = { ...noted, ...(this.#at && { place: this.#at.place }) };
     if (JSON.stringify(record) === JSON.stringify(this.#record)) return;
     await writeRecord(this.#kernel.sql, record);
     this.#record = record;
@@ -126,10 +152,11 @@ class Keeper {
 
   /** The first failure is told at once; later ones are the same one. */
   async #fail(error: unknown): Promise<void> {
-    const { sql, clock, config } = this.#kernel;
-    const { newest, failed: before } = await readRecord(sql);
+    const { sql, clock } = this.#kernel;
+    const place = this.#at?.place;
+    const { newest, failed: before } = await readRecord(sql, place);
     const now = new Date(clock.now()).toISOString();
-    const failed = { since: before?.since ?? now, ...faultOf(error, config.backup.place ?? '') };
+    const failed = { since: before?.since ?? now, ...faultOf(error, place ?? '') };
     await this.#note({ ...(newest && { newest }), failed });
     this.#mayBeTold = true;
     if (before) return;
@@ -145,13 +172,16 @@ class Keeper {
   async #make(): Promise<void> {
     const { clock, config, log } = this.#kernel;
     const begun = clock.monotonic();
-    await this.#note({ ...(await readRecord(this.#kernel.sql)), begun_at: new Date(clock.now()).toISOString() });
+    await this.#note({
+      ...(await readRecord(this.#kernel.sql, this.#at?.place)),
+      begun_at: new Date(clock.now()).toISOString(),
+    });
     const { file, bytes, left_out } = await this.#makeApart();
     this.#newestAt = clock.now();
     log.info({ file, bytes, ms: Math.round(clock.monotonic() - begun) }, 'a backup was made');
     if (left_out) log.warn({ file, left_out }, 'sandboxes are not in the backup');
     const old = (await this.#own()).slice(config.backup.keep);
-    for (const { name } of old) await this.#store.remove(name);
+    for (const { name } of old) await this.#at?.store.remove(name);
   }
 
   /** What was told of a late backup is over, whoever made the newest one. */
@@ -168,8 +198,8 @@ class Keeper {
 
   /** Reading it to its end takes a second of this thread for each 300 MB: another process does it all. */
   async #makeApart(): Promise<BackupSummary> {
-    const { config } = this.#kernel;
-    const command = startApart(config, ['--json', 'backup', 'create', '--apart', '--to', config.backup.place ?? '']);
+    const { config, place } = this.#at ?? { config: this.#kernel.config, place: '' };
+    const command = startApart(config, ['--json', 'backup', 'create', '--apart', '--to', place]);
     this.#stop = () => command.stop();
     const said = await text(command.output);
     await command.ended;
@@ -183,11 +213,8 @@ class Keeper {
 
   async #keepRevocations(): Promise<void> {
     const { sql } = this.#kernel;
-    this.#revoked = await keepRevocations(sql, this.#store, await this.#installation(), this.#revoked);
-  }
-
-  async #installation(): Promise<string> {
-    return (await readOrCreateFact(this.#kernel.sql, 'installation', newInstallation)).toString('hex');
+    if (!this.#at) return;
+    this.#revoked = await keepRevocations(sql, this.#at.store, await installationOf(this.#kernel.sql), this.#revoked);
   }
 
   async #tell(): Promise<void> {

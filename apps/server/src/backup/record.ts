@@ -5,6 +5,8 @@ import { readFact, writeFact } from '../kernel/db/facts.ts';
 
 /** What became of the backups that the platform makes by itself, as the process that makes them keeps it. */
 export interface BackupRecord {
+  /** The folder or bucket that the rest is of. */
+  place?: string;
   /** The newest one. */
   newest?: { name: string; bytes: number; at: string };
   /** RFC 3339; while one is being made. */
@@ -17,10 +19,12 @@ const fact = 'backups';
 /** Bus topic: a person wants a backup now. */
 export const wantedTopic = 'system.backup_wanted';
 
-/** The record; an empty one before the first look. */
-export async function readRecord(db: Db): Promise<BackupRecord> {
+/** The record of a place; an empty one before the first look, and after another one was chosen. */
+export async function readRecord(db: Db, place: string | undefined): Promise<BackupRecord> {
   const value = await readFact(db, fact);
-  return value === undefined ? {} : (JSON.parse(value.toString()) as BackupRecord);
+  const record = value === undefined ? {} : (JSON.parse(value.toString()) as BackupRecord);
+  // A release before named no place.
+  return place === undefined || (record.place ?? place) !== place ? {} : record;
 }
 
 /** Keeps the record. One process at a time makes backups, and writes it. */
@@ -30,9 +34,17 @@ export const writeRecord = (db: Db, record: BackupRecord): Promise<void> =>
 /** Why no backup was made, and what an operator does about it. */
 export function faultOf(error: unknown, place: string): { reason: string; fix: string } {
   const reason = error instanceof CommandError || error instanceof Error ? error.message : 'it failed';
+  return { reason, fix: adviceOf(reason, place) ?? 'see the log of the platform, then ./svc backup create' };
+}
+
+/** What an operator does about a place that took no backup for this reason. */
+export function adviceOf(reason: string, place: string): string | undefined {
   if (/\((?:EACCES|EPERM)\)/.test(reason))
-    return { reason, fix: `let the platform write there: chown -R ${userInfo().username} ${place}` };
-  if (/is full/.test(reason)) return { reason, fix: 'free room there, or keep fewer (SVC_BACKUP_KEEP)' };
-  if (/is no folder|EROFS/.test(reason)) return { reason, fix: 'name another place (SVC_BACKUP_DIR), then restart' };
-  return { reason, fix: 'see the log of the platform, then ./svc backup create' };
+    return `let the platform write there: chown -R ${userInfo().username} ${place}`;
+  if (/is full/.test(reason)) return 'free room there, or keep fewer (SVC_BACKUP_KEEP)';
+  if (/there is no/.test(reason)) return 'make it, or mount its disk';
+  if (/is no folder|EROFS/.test(reason))
+    return 'name another place: in the hub (System), or SVC_BACKUP_DIR and a restart';
+  if (place.startsWith('s3://')) return 'look at the bucket, its endpoint and its keys';
+  return undefined;
 }

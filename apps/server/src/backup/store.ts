@@ -173,7 +173,10 @@ async function sweepParts(folder: string, target: string): Promise<void> {
 
 async function s3Store(config: Config, bucket: string, prefix: string): Promise<Store> {
   const { openS3Blobs } = await import('../kernel/outside/blobs.s3.ts');
-  const blobs = openS3Blobs({ ...config.s3Access, bucket }, join(config.dataDir ?? '.', 'unsent'));
+  const blobs = openS3Blobs(
+    { ...(config.backup.s3 ?? config.s3Access), bucket },
+    join(config.dataDir ?? '.', 'unsent'),
+  );
   const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`);
   return {
     async put(name, body) {

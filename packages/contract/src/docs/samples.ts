@@ -86,6 +86,9 @@ export const samples = {
   personEmail: 'ioana@example.com',
   /** An address that has no account yet. */
   newEmail: 'radu@example.com',
+  /** Where the platform may put backups, and one that is there. */
+  backupPlace: '/mnt/backup/svc',
+  backupFile: 'svc-box-0123456789ab-2026-11-02T030000Z.tar.zst',
   /** The browser that calls, and another one of the same person. */
   login: '2e3f4051-6273-4849-8a5b-6c7d8e9f0112',
   otherLogin: '3f405162-7384-495a-9b6c-7d8e9f011223',

@@ -1,5 +1,6 @@
 import type { system } from '../system.ts';
 import type { Docs } from './docs.ts';
+import { samples } from './samples.ts';
 
 const url = 'https://svc.example.com';
 
@@ -40,5 +41,26 @@ export const systemDocs = {
   backUp: {
     description: 'For operators. It is made beside everything else; `GET /v1/system/backups` says what became of it.',
     example: { response: { begins: false } },
+  },
+  setBackupPlace: {
+    description:
+      'For operators who are signed in. A file is written there, read and removed before the place is kept: one that can take no ' +
+      'backup is 400 with what to do, and so is any where `SVC_BACKUP_DIR` is set, which wins. What another place has ' +
+      'stays there, and counts no more.',
+    example: { body: { place: samples.backupPlace }, response: { place: samples.backupPlace } },
+  },
+  removeBackupPlace: {
+    description: 'For operators who are signed in. Where `SVC_BACKUP_DIR` is set this is 400.',
+    example: { response: { deleted: true } },
+  },
+  listBackups: {
+    description: 'For operators who are signed in. Of this installation alone: platforms may share a place.',
+    example: { response: { data: [{ name: samples.backupFile, bytes: 24, at: '2026-11-02T03:00:00.000Z' }] } },
+  },
+  readBackup: {
+    description:
+      'For operators who are signed in, with a proof of the last ten minutes; who read one stands in the audit log. What ' +
+      'accounts stored is in it in clear, passwords and keys only sealed (`SVC_BACKUP_PASSPHRASE`).',
+    example: { params: { name: samples.backupFile }, response: 'The bytes of the backup.' },
   },
 } satisfies Docs<typeof system>;

@@ -1415,6 +1415,22 @@ class System(Feature):
         """Make a backup now, where the platform makes them; `begins` is false where it makes none."""
         return self._transport.json("POST", "/v1/system/backups", options=options)
 
+    def set_backup_place(self, body: types.SystemSetBackupPlaceBody, *, options: Optional[CallOptions] = None) -> types.SystemSetBackupPlaceAnswer:
+        """Choose where the platform puts backups by itself: a folder or a bucket, which is tried at once."""
+        return self._transport.json("PUT", "/v1/system/backups/place", body=body, options=options)
+
+    def remove_backup_place(self, *, options: Optional[CallOptions] = None) -> types.SystemRemoveBackupPlaceAnswer:
+        """End backups by the platform itself, where an operator chose the place; what was made stays there."""
+        return self._transport.json("DELETE", "/v1/system/backups/place", options=options)
+
+    def list_backups(self, *, options: Optional[CallOptions] = None) -> types.SystemListBackupsAnswer:
+        """The backups that are kept, the newest first."""
+        return self._transport.json("GET", "/v1/system/backups/files", options=options)
+
+    def read_backup(self, name: str, *, options: Optional[CallOptions] = None) -> bytes:
+        """A backup as a file; all that accounts stored is in it."""
+        return self._transport.bytes("GET", f"/v1/system/backups/files/{quote(name, safe='/')}", options=options)
+
 
 class Events(Feature):
     """Operations of `events`."""

@@ -32,7 +32,9 @@ Artifact = TypedDict("Artifact", {"id": "str", "path": "str", "bytes": "int", "m
 
 AudioText = TypedDict("AudioText", {"text": "str"})
 
-Backups = TypedDict("Backups", {"place": "NotRequired[str]", "own_server": "bool", "every_s": "int", "keep": "int", "sealed": "bool", "newest": "NotRequired[BackupsNewest]", "begun_at": "NotRequired[str]", "next_at": "NotRequired[str]", "failed": "NotRequired[BackupsFailed]"})
+Backups = TypedDict("Backups", {"place": "NotRequired[str]", "set_by": "NotRequired[Literal[\"settings\", \"hub\"]]", "s3": "NotRequired[BackupsS3]", "own_server": "bool", "every_s": "int", "keep": "int", "sealed": "bool", "newest": "NotRequired[BackupsNewest]", "begun_at": "NotRequired[str]", "next_at": "NotRequired[str]", "failed": "NotRequired[BackupsFailed]"})
+
+BackupsS3 = TypedDict("BackupsS3", {"endpoint": "NotRequired[str]", "region": "str", "access_key_id": "NotRequired[str]"})
 
 BackupsNewest = TypedDict("BackupsNewest", {"name": "str", "bytes": "int", "at": "str"})
 
@@ -987,6 +989,16 @@ AccountsLinkAnswer = TypedDict("AccountsLinkAnswer", {"url": "str"})
 AccountsSignOutAnswer = TypedDict("AccountsSignOutAnswer", {"ended": "int"})
 
 SystemBackUpAnswer = TypedDict("SystemBackUpAnswer", {"begins": "bool"})
+
+SystemSetBackupPlaceBody = TypedDict("SystemSetBackupPlaceBody", {"place": "str", "s3": "NotRequired[Union[SystemSetBackupPlaceBodyS3, None]]"})
+
+SystemSetBackupPlaceBodyS3 = TypedDict("SystemSetBackupPlaceBodyS3", {"endpoint": "NotRequired[Union[str, None]]", "region": "NotRequired[Union[str, None]]", "access_key_id": "str", "secret_access_key": "str"})
+
+SystemSetBackupPlaceAnswer = TypedDict("SystemSetBackupPlaceAnswer", {"place": "str"})
+
+SystemRemoveBackupPlaceAnswer = TypedDict("SystemRemoveBackupPlaceAnswer", {"deleted": "Literal[True]"})
+
+SystemListBackupsAnswer = TypedDict("SystemListBackupsAnswer", {"data": "List[BackupsNewest]"})
 
 EventsListAnswer = TypedDict("EventsListAnswer", {"events": "List[Change]", "cursor": "str", "missed": "bool"})
 

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import { api } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { useActs } from '../../ui/acts.tsx';
@@ -10,10 +11,11 @@ import { Status } from '../../ui/Status.tsx';
 import { size } from '../../ui/time.rules.ts';
 import { Time } from '../../ui/Time.tsx';
 import { useWords } from '../../words/words.tsx';
+import { type BackupFile, BackupFiles } from './BackupFiles.tsx';
+import { BackupPlace } from './BackupPlace.tsx';
 
 type Found = Awaited<ReturnType<typeof api.system.backups>>;
 const everyMs = 5_000;
-const setUpLine = 'SVC_BACKUP_DIR=/mnt/backup/svc';
 
 /** What became of the backups, and one now; red from the first failure on. */
 export function Backups() {
@@ -35,17 +37,64 @@ function State({ found }: { found: Found }) {
         <p>
           <Status tone="warn">{text.none}</Status> {text.setUp}
         </p>
-        <CopyText text={setUpLine} />
+        <Choose found={found} />
       </div>
     );
   return <Kept found={found} />;
+}
+
+/** Chooses the place, where no setting says it. */
+function Choose({ found }: { found: Found }) {
+  const text = useWords().system.backups;
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button onPress={() => setOpen(true)}>{found.place === undefined ? text.choose : text.chooseOther}</Button>
+      {isOpen && <BackupPlace now={found} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+/** Names what is kept, to who has proved anew who they are. */
+function Download() {
+  const text = useWords().system.backups;
+  const acts = useActs();
+  const [files, setFiles] = useState<BackupFile[]>();
+  const open = async (): Promise<void> => {
+    const found = await acts.run(async () => api.system.listBackups());
+    if (found) setFiles(found.data);
+  };
+  return (
+    <>
+      <Button onPress={open}>{text.download}</Button>
+      {files && <BackupFiles files={files} onClose={() => setFiles(undefined)} />}
+    </>
+  );
+}
+
+/** How to go back to a backup, in the order in which it is done. */
+function Restore({ file, sealed }: { file: string; sealed: boolean }) {
+  const text = useWords().system.backups;
+  return (
+    <details>
+      <summary>{text.restore}</summary>
+      <div class="stack">
+        <p class="hint">{text.restoreText}</p>
+        {sealed && <CopyText text="export SVC_BACKUP_PASSPHRASE=…" />}
+        <CopyText text={`./svc restore ${file}`} />
+        <CopyText text="./svc up" />
+        <p class="hint">{text.confirmText}</p>
+        <CopyText text="./svc restore confirm" />
+      </div>
+    </details>
+  );
 }
 
 function Kept({ found }: { found: Found }) {
   const words = useWords();
   const text = words.system.backups;
   const acts = useActs();
-  const { place = '', newest, next_at: next, failed, sealed, begun_at: begun, keep } = found;
+  const { place = '', set_by: setBy, newest, next_at: next, failed, sealed, begun_at: begun, keep } = found;
   const said = ({ begins }: { begins: boolean }): Outcome => (begins ? done(text.begun) : refused(text.none));
   return (
     <div class="stack">
@@ -76,21 +125,29 @@ function Kept({ found }: { found: Found }) {
         <dt>{text.place}</dt>
         <dd>
           <code>{place}</code> · {text.keep(keep)}
+          {setBy === 'settings' && <p class="hint">{text.bySettings}</p>}
         </dd>
         <dt>{text.secrets}</dt>
         <dd>{sealed ? text.sealed : text.unsealed}</dd>
       </dl>
-      <div>
+      <div class="card-acts">
         <Button onPress={() => acts.run(async () => api.system.backUp(), { done: said, stale: ['system'] })}>
           {text.now}
         </Button>
+        {newest && <Download />}
+        {setBy === 'hub' && <Choose found={found} />}
+        {setBy === 'hub' && (
+          <Button
+            look="quiet"
+            onPress={() =>
+              acts.run(async () => api.system.removeBackupPlace(), { done: text.ended, stale: ['system'] })
+            }
+          >
+            {text.end}
+          </Button>
+        )}
       </div>
-      {newest && (
-        <>
-          <p class="hint">{text.restore}</p>
-          <CopyText text={`./svc restore ${place.replace(/\/$/, '')}/${newest.name}`} />
-        </>
-      )}
+      {newest && <Restore file={`${place.replace(/\/$/, '')}/${newest.name}`} sealed={sealed} />}
     </div>
   );
 }

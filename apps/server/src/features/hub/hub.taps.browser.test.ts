@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
+import { installationOf } from '../../backup/database.sql.ts';
+import { writeRecord } from '../../backup/record.ts';
+import { newName } from '../../backup/store.ts';
 import { noBrowser } from '../../testing.browser.ts';
 import { http, until } from '../../testing.ts';
 import { setOperator } from '../accounts/index.ts';
@@ -206,6 +212,44 @@ describe('what a person does in three taps', { skip: noBrowser }, () => {
         await tab.getByRole('alert').getByText(failed.fix, { exact: true }).waitFor();
         await tab.getByRole('button', { name: words.system.backups.now, exact: true }).waitFor();
         await tab.unroute('**/v1/system/backups');
+      });
+
+      // Once: the words of all are looked at by their types, and the sizes by hub.browser.
+      if (locale !== 'en' || size !== 'phone') return;
+      test('sets up backups: a place is tried first, then shown, and what is kept is downloaded', async () => {
+        const { tab, words } = opened;
+        const { kernel } = hub.t.gateway;
+        const text = words.system.backups;
+        const folder = await mkdtemp(join(tmpdir(), 'svc-hub-backups-'));
+        await go(tab, '/');
+        await go(tab, '/system');
+        await tab.getByRole('button', { name: text.choose, exact: true }).click();
+        const dialog = tab.getByRole('dialog');
+        await dialog.getByLabel(text.placeLabel, { exact: true }).fill(join(folder, 'gone', 'x'));
+        await dialog.getByRole('button', { name: text.tryPlace, exact: true }).click();
+        await dialog.getByText(/there is no folder/).waitFor();
+        await dialog.getByLabel(text.placeLabel, { exact: true }).fill('s3://bucket/x');
+        await dialog.getByLabel(text.secretKey, { exact: true }).waitFor();
+        await dialog.getByLabel(text.placeLabel, { exact: true }).fill(folder);
+        await dialog.getByRole('button', { name: text.tryPlace, exact: true }).click();
+        await tab.locator('main code', { hasText: folder }).waitFor();
+        // The test runs nothing that makes one.
+        const name = newName(await installationOf(kernel.sql), new Date());
+        await writeFile(join(folder, name), 'a backup');
+        await writeRecord(kernel.sql, { place: folder, newest: { name, bytes: 8, at: new Date().toISOString() } });
+        await go(tab, '/system');
+        await tab.getByRole('button', { name: text.download, exact: true }).click();
+        const saved = tab.waitForEvent('download');
+        await tab.getByRole('dialog').locator('a[download]').click();
+        assert.equal((await saved).suggestedFilename(), name);
+        assert.equal(await readFile(await (await saved).path(), 'utf8'), 'a backup');
+        await go(tab, '/');
+        await go(tab, '/system');
+        await tab.getByText(text.restore, { exact: true }).click();
+        await tab.getByText(`./svc restore ${folder}/${name}`, { exact: true }).waitFor();
+        await tab.getByRole('button', { name: text.end, exact: true }).click();
+        await tab.getByText(text.setUp, { exact: false }).waitFor();
+        await rm(folder, { recursive: true });
       });
     });
 });

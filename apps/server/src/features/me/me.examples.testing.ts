@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { docs } from '@svc/contract/docs';
+import { installationOf } from '../../backup/database.sql.ts';
+import { writePlace } from '../../backup/place.ts';
+import { newName } from '../../backup/store.ts';
 import type { Makers, Preparation, Scene } from '../../testing.examples.ts';
 import { createAccount } from '../../testing.ts';
 import { setOperator } from '../accounts/index.ts';
@@ -40,6 +46,15 @@ export const meMakers: Makers = {
       select id from auth.links where account_id = ${scene.account.id} order by created_at desc limit 1`;
     return row?.id ?? '';
   },
+  backupPlace: () => mkdtemp(join(tmpdir(), 'svc-place-')),
+  async backupFile(scene) {
+    const { kernel } = scene.gateway;
+    const place = await scene.id('backupPlace');
+    const name = newName(await installationOf(kernel.sql), new Date(kernel.clock.now()));
+    await writeFile(join(place, name), 'The bytes of the backup.');
+    await writePlace(kernel.sql, kernel, { place });
+    return name;
+  },
   newEmail: () => Promise.resolve(`${randomUUID()}@example.test`),
   person: async ({ gateway }) => (await createAccount(gateway)).id,
   personEmail: async ({ gateway }) => (await createAccount(gateway)).email,
@@ -63,6 +78,10 @@ export const mePreparations: Record<string, Preparation> = {
   'system.get': { before: operate },
   'system.backups': { before: operate },
   'system.backUp': { before: operate },
+  'system.setBackupPlace': { before: operate },
+  'system.removeBackupPlace': { before: operate },
+  'system.listBackups': { before: operate },
+  'system.readBackup': { before: operate },
   'accounts.list': { before: operate },
   'accounts.create': { before: operate },
   'accounts.get': { before: operate },

@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { readPlace } from '../../backup/place.ts';
 import { wantedTopic } from '../../backup/record.ts';
 import { findOriginal } from '../../home.ts';
 import { operation } from '../../kernel/feature.ts';
@@ -11,7 +12,8 @@ export const backUp = operation(contract.system.backUp, async (context) => {
   const { config, bus } = context.kernel;
   // A copy makes none: nobody in it works.
   const isCopy = (await findOriginal(context.db)) !== undefined;
-  const begins = config.backup.place !== undefined && config.databaseUrl === undefined && !isCopy;
+  const place = await readPlace(context.db, config);
+  const begins = place !== undefined && config.databaseUrl === undefined && !isCopy;
   await context.transaction(async (tx) => {
     await writeAct(tx, {
       accountId: context.actor.accountId,

@@ -4,12 +4,16 @@ import type { PartPresence } from '../../kernel/peers/parts.ts';
 import { backups } from './backups.ts';
 import { backUp } from './backUp.ts';
 import { get, type SystemParts } from './get.ts';
+import { listBackups } from './listBackups.ts';
+import { readBackup } from './readBackup.ts';
+import { removeBackupPlace } from './removeBackupPlace.ts';
+import { setBackupPlace } from './setBackupPlace.ts';
 import { startOutageWatch } from './system.outage.ts';
 
 /** How the installation does, for its operators. */
 export const systemFeature = (parts: SystemParts): Feature => ({
   name: 'system',
-  operations: { get: get(parts), backups, backUp },
+  operations: { get: get(parts), backups, backUp, setBackupPlace, removeBackupPlace, listBackups, readBackup },
   start(kernel, { serves, isCopy }) {
     const { gateways, metrics } = kernel;
     metrics.gauge('svc_workers', 'Processes whose tickers turned within 40 s', () => gateways.workers());

@@ -80,7 +80,15 @@ describe('the system', () => {
     await writeRecord(sql, { failed });
     const { body } = await http(gateway.url, '/v1/system/backups', { key });
     const { place } = config.backup;
-    assert.deepEqual(body, { place, own_server: false, every_s: 86_400, keep: 7, sealed: false, failed });
+    assert.deepEqual(body, {
+      place,
+      set_by: 'settings',
+      own_server: false,
+      every_s: 86_400,
+      keep: 7,
+      sealed: false,
+      failed,
+    });
     const { body: system } = await http(gateway.url, '/v1/system', { key });
     const check = system.checks.find(({ name }: { name: string }) => name === 'backups');
     assert.deepEqual([check.ok, check.detail, check.fix], [false, failed.reason, failed.fix]);
