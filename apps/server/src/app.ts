@@ -12,7 +12,8 @@ import { type Feature, type Role, wholeRole } from './kernel/feature.ts';
 import { mount } from './kernel/mount/mount.ts';
 import { partOf } from './kernel/peers/parts.ts';
 import { mountHome } from './kernel/reference/home.ts';
-import { mountInstall, mountRedirect } from './kernel/reference/install.ts';
+import { mountInstall } from './kernel/reference/install.ts';
+import { mountClients } from './kernel/reference/kept.ts';
 import { createHttp } from './kernel/http/server.ts';
 import type { JobDefinition } from './kernel/feature.ts';
 import { refuseMethods } from './kernel/mount/methods.ts';
@@ -32,12 +33,12 @@ export interface App {
 }
 
 /** Mounts the pages besides the operations. */
-function mountPages(http: FastifyInstance, config: Kernel['config']): void {
+function mountPages(http: FastifyInstance, kernel: Kernel): void {
   mountHome(http, { npm: clients.npm.path, pip: clients.pip.path });
   mountReference(http);
-  for (const program of [hostProgram, clients.npm, clients.pip]) mountInstall(http, program);
-  mountRedirect(http, clients.wheel, clients.pip.path);
-  refuseMethods(http, config, withoutStreams);
+  mountInstall(http, hostProgram);
+  mountClients(http, kernel, [clients.npm, clients.pip]);
+  refuseMethods(http, kernel.config, withoutStreams);
 }
 
 /** Builds the server of a process that has this role. */
@@ -61,7 +62,7 @@ export function buildApp(kernel: Kernel, role: Role = wholeRole): App {
     features,
     role,
   );
-  if (role.serves) mountPages(http, kernel.config);
+  if (role.serves) mountPages(http, kernel);
   kernel.metrics.gauge('svc_held_body_bytes', 'Bytes of request bodies in memory', () => http.bodies.heldBytes());
   kernel.metrics.gauge('svc_open_streams', 'Open SSE streams', () => kernel.streams.count());
 

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import Fastify from 'fastify';
+import { openFileBlobs } from '../kernel/outside/blobs.ts';
+import { mountClients } from '../kernel/reference/kept.ts';
 import { shared } from '../testing.shared.ts';
 import { openTest } from '../testing.ts';
 import { clients } from './index.ts';
@@ -91,10 +95,50 @@ describe('the clients that a gateway serves', () => {
     await run(own, ['-m', 'pip', 'check']);
   });
 
-  test('an address without a version leads to the wheel of this one', async () => {
-    const answer = await fetch(gateway.url + clients.wheel);
-    assert.deepEqual([answer.status, new URL(answer.url).pathname], [200, clients.pip.path]);
-    await answer.body?.cancel();
+  test('an address without a hash leads to one whose bytes never change, and no cache keeps where', async () => {
+    for (const [client, path] of [
+      [clients.npm, clients.npm.path],
+      [clients.pip, clients.pip.path],
+      [clients.pip, clients.wheel],
+    ] as const) {
+      const { sha256 } = await client.built();
+      const named = `/install/${client.nameOf(sha256.slice(0, 12))}`;
+      const led = await fetch(gateway.url + path, { redirect: 'manual' });
+      assert.deepEqual(
+        [led.status, led.headers.get('location'), led.headers.get('cache-control')],
+        [302, named, 'no-store'],
+      );
+      const got = await fetch(gateway.url + named);
+      assert.match(got.headers.get('cache-control') ?? '', /immutable/);
+      assert.equal(
+        createHash('sha256')
+          .update(Buffer.from(await got.arrayBuffer()))
+          .digest('hex'),
+        sha256,
+      );
+      const said = await (await fetch(`${gateway.url}${path}.sha256`)).text();
+      assert.equal(said, `${sha256}  ${named.slice('/install/'.length)}\n`);
+    }
+  });
+
+  test('clients of 19 releases before are served on, byte by byte, for lock files that name them; older ones are not', async () => {
+    using t = folder();
+    const { blobs, clock, log } = { ...gateway.kernel, blobs: await openFileBlobs(t.path) };
+    const [older, old] = ['sdk-0.0.1-aaaaaaaaaaaa.tgz', 'sdk-0.0.9-bbbbbbbbbbbb.tgz'];
+    await blobs.put(`clients/npm/2025-01-01T000000.000Z_${older}`, Buffer.from('older'));
+    await blobs.put(`clients/npm/2025-01-02T000000.000Z_${old}`, Buffer.from('old'));
+    for (let n = 10; n < 28; n += 1)
+      await blobs.put(`clients/npm/2025-02-${n}T000000.000Z_sdk-0.1.${n}-cccccccccccc.tgz`, Buffer.from('x'));
+    await using http = Fastify();
+    mountClients(http, { blobs, clock, log }, [clients.npm]);
+    const get = (url: string) => http.inject({ method: 'GET', url });
+    assert.equal((await get(`/install/${older}`)).body, 'older');
+    assert.equal((await get('/install/sdk.tgz')).statusCode, 302);
+    assert.equal((await get(`/install/${old}`)).body, 'old');
+    assert.equal((await get(`/install/${older}`)).statusCode, 404);
+    assert.equal((await blobs.list('clients/npm/')).length, 20);
+    for (const name of ['sdk-0.1.0-dddddddddddd.tgz', 'x.tgz', '..%2Fsdk.tgz'])
+      assert.equal((await get(`/install/${name}`)).statusCode, 404, name);
   });
 
   test('the same files are the same bytes, and who has them is told so', async () => {

@@ -21,6 +21,9 @@ Description-Content-Type: text/markdown
 `;
 const wheel = 'Wheel-Version: 1.0\nGenerator: svc\nRoot-Is-Purelib: true\nTag: py3-none-any\n';
 
+/** The same with a build number, which pip reads too; it begins with a digit. */
+export const wheelNameOf = (hash: string): string => `svc_sdk-${version}-0${hash}-py3-none-any.whl`;
+
 /** The Python client as `pip install` takes it. */
 export function pythonWheel(): Buffer {
   const information = `svc_sdk-${version}.dist-info`;

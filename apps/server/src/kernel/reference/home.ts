@@ -42,8 +42,8 @@ curl -H "Authorization: Bearer $SVC_API_KEY" <span class="base">{base_url}</span
 ./svc host run --name box
 ./svc host exec box -- uname -a</pre>
 <p>Write programs with a client of it, in TypeScript or Python:</p>
-<pre>npm install <span class="base">{base_url}</span>${npm}
-pip install <span class="base">{base_url}</span>${pip}</pre>
+<pre>npm install <span class="base">{base_url}</span><span class="client">${npm}</span>
+pip install <span class="base">{base_url}</span><span class="client">${pip}</span></pre>
 <h2>Parts that run here</h2>
 <p id="features">…</p>
 </main>
@@ -64,6 +64,11 @@ p, li { overflow-wrap: anywhere; }
 
 const script = `'use strict';
 for (const each of document.querySelectorAll('.base')) each.textContent = location.origin;
+// Lock files keep an address: the one whose bytes never change.
+for (const each of document.querySelectorAll('.client'))
+  fetch(each.textContent, { method: 'HEAD' }).then(({ ok, url }) => {
+    if (ok) each.textContent = new URL(url).pathname;
+  }, () => {});
 const state = document.getElementById('state');
 const checks = document.getElementById('checks');
 const features = document.getElementById('features');

@@ -50,8 +50,3 @@ export function mountInstall(app: FastifyInstance, program: Installable): void {
   serve(path, type, ({ bytes }) => bytes);
   serve(`${path}.sha256`, textType, ({ sha256 }) => `${sha256}  ${name}\n`);
 }
-
-/** Leads from an address that stays to the one of this version. */
-export function mountRedirect(app: FastifyInstance, from: string, to: string): void {
-  app.route({ method: ['GET', 'HEAD'], url: from, handler: (_, reply) => reply.redirect(to) });
-}
