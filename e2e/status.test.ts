@@ -95,6 +95,27 @@ describe('which platform runs', () => {
     assert.equal(existsSync(file), false);
   });
 
+  test('stop after a kill -9 ends the database that was left, which a process of that number alone is', async () => {
+    await using folder = temporaryFolder();
+    const dataDir = join(folder.path, 'data');
+    const platform = await startPlatform(dataDir, await freePort());
+    await platform.end('SIGKILL');
+    const file = join(dataDir, 'postgres', 'postmaster.pid');
+    const text = readFileSync(file, 'utf8');
+    const pid = Number(text.split('\n')[0]);
+    const stop = async () => JSON.parse((await run(['stop', '--json'], environment(dataDir))).stdout);
+    // Its number would be another process's.
+    writeFileSync(
+      file,
+      text.replace(/^(\d+\n.*\n)\d+/, (_, before: string) => `${before}1000000000`),
+    );
+    assert.deepEqual((await stop()).stopped, []);
+    process.kill(pid, 0);
+    writeFileSync(file, text);
+    assert.deepEqual(await stop(), { stopped: [{ part: 'database', pid }], left: [] });
+    assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+  });
+
   test('two gateways on one data dir are both told, and each takes back its own', async () => {
     await using folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');

@@ -10,7 +10,9 @@ import {
   borrowPostgres,
   type EmbeddedPostgres,
   ensurePostgres,
+  findRunning,
   isClosed,
+  isStartedAsSaid,
   repairFolders,
   stopPostgres,
 } from './postgres/embedded.ts';
@@ -144,6 +146,19 @@ async function createDatabase(embedded: EmbeddedPostgres): Promise<void> {
   }
 }
 
+/**
+ * Ends the embedded database that a platform which was killed left behind, where no platform runs on the data dir, unless somebody is
+ * connected. Answers its pid when it ended.
+ */
+export async function endLeftDatabase(dataDir: string): Promise<number | undefined> {
+  const embedded = findRunning(dataDir);
+  if (!embedded || !isStartedAsSaid(dataDir, embedded.pid)) return undefined;
+  // The lease of a process that was killed lives on for a while.
+  if (findRunningProcesses(dataDir).length > 0 || !(await isLeftAlone(embedded).catch(() => false))) return undefined;
+  await stopPostgres(embedded);
+  return embedded.pid;
+}
+
 async function stopUnused(embedded: EmbeddedPostgres): Promise<void> {
   if (await isUnused(embedded)) await stopPostgres(embedded);
 }
@@ -152,15 +167,20 @@ async function stopUnused(embedded: EmbeddedPostgres): Promise<void> {
 async function isUnused(embedded: EmbeddedPostgres): Promise<boolean> {
   try {
     if ((await ask(embedded, databaseName, liveLeases)) > 0) return false;
-    // Our own connections, closed a moment ago, may still be listed.
-    for (let look = 0; look < mostLooks; look += 1) {
-      if (look > 0) await delay(lookAgainMs);
-      if ((await ask(embedded, 'postgres', othersConnected)) === 0) return true;
-    }
-    return false;
+    return await isLeftAlone(embedded);
   } catch {
     return false;
   }
+}
+
+/** Whether nobody else is connected. */
+async function isLeftAlone(embedded: EmbeddedPostgres): Promise<boolean> {
+  // Our own connections, closed a moment ago, may still be listed.
+  for (let look = 0; look < mostLooks; look += 1) {
+    if (look > 0) await delay(lookAgainMs);
+    if ((await ask(embedded, 'postgres', othersConnected)) === 0) return true;
+  }
+  return false;
 }
 
 async function ask(

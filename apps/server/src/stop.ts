@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive, isRunning } from '@svc/process-lock';
 import type { Config } from './config.ts';
+import { endLeftDatabase } from './database.ts';
 import { CommandError } from './kernel/base/command-error.ts';
 import { findDataDir } from './postgres/datadir.ts';
 import { findRunning } from './postgres/embedded.ts';
@@ -71,10 +72,15 @@ export async function stop(config: Config): Promise<Stopped> {
     }
     await delay(lookEveryMs);
   }
+  // One that was killed leaves its database running.
+  const ended = await endLeftDatabase(dataDir);
   const database = findRunning(dataDir);
   const sandboxes = 'sandboxes that run: they end at their own time, or with ./svc uninstall';
   return {
-    stopped: processes.map(({ part, pid }) => ({ part, pid })),
+    stopped: [
+      ...processes.map(({ part, pid }) => ({ part, pid })),
+      ...(ended === undefined ? [] : [{ part: 'database', pid: ended }]),
+    ],
     left: [
       ...(database ? [`the database, pid ${database.pid}: another process uses it`] : []),
       ...(processes.some(({ part }) => part === 'all' || part === 'sandboxd') ? [sandboxes] : []),

@@ -23,6 +23,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { statFields } from '@svc/process-lock';
 import { clustersDir, enterableByAll, repairModes, systemDataDir } from './datadir.ts';
 import { makeRootFolder } from '../root/adopt.ts';
 import { type PlatformUser, platformUser } from '../root/user.ts';
@@ -103,6 +104,25 @@ export function findRunning(dataDir: string): EmbeddedPostgres | undefined {
   const socketDir = lines?.[4];
   if (!lines || !socketDir || !isPostmaster(pid, clusterDir(dataDir)) || lines[7]?.trim() !== 'ready') return undefined;
   return { pid, socketDir, port: Number(lines[3]), user: superuser };
+}
+
+/** A clock that was set meanwhile moves when a process seems to have started. */
+const startSkewS = 120;
+const ticksPerS = 100;
+
+/** Whether a process started when `postmaster.pid` says: its pid may have been given to another one. On Linux; elsewhere true. */
+export function isStartedAsSaid(dataDir: string, pid: number): boolean {
+  const said = Number(readIfThere(join(clusterDir(dataDir), 'postmaster.pid'))?.split('\n')[2]);
+  if (process.platform !== 'linux') return true;
+  try {
+    const uptimeS = Number(readFileSync('/proc/uptime', 'utf8').split(' ')[0]);
+    const started = Date.now() / 1_000 - uptimeS + Number(statFields(pid)[19]) / ticksPerS;
+    const { uid } = statSync(`/proc/${pid}`);
+    // Postgres refuses to run as root.
+    return uid !== 0 && Math.abs(started - said) < startSkewS;
+  } catch {
+    return false;
+  }
 }
 
 /** Stops Postgres (fast shutdown: open transactions roll back) and waits until it is gone. */
