@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { ConfigError, type Given, settingRows, unknownSettings } from './config.ts';
 import { readConfig } from './config.read.ts';
@@ -7,6 +8,7 @@ import { format, oneOf } from './kernel/commands.ts';
 import { CommandError } from './kernel/base/command-error.ts';
 import { redact } from './kernel/base/redact.ts';
 import { printable } from './kernel/base/text.ts';
+import { commitOf } from './kernel/base/commit.ts';
 import { version } from './kernel/base/version.ts';
 import { helpText } from './help.ts';
 import { serviceCommands } from './service.commands.ts';
@@ -15,10 +17,16 @@ import type { MigrateOptions } from './migrate.command.ts';
 import { status, statusCode } from './status.ts';
 import type { Part } from './up.ts';
 
+/** Of a clone it names the commit, which is read only where somebody asks. */
+function versionText(): string {
+  const commit = process.argv.includes('--version') ? commitOf(resolve(import.meta.dirname, '../../..')) : undefined;
+  return `svc ${version}${commit === undefined ? '' : ` (${commit})`}, Node.js ${process.versions.node}`;
+}
+
 const program = new Command('svc')
   .description("the platform side of a person's devices")
   .usage('<command> [options]')
-  .version(`svc ${version}, Node.js ${process.versions.node}`, '--version', 'print the version')
+  .version(versionText(), '--version', 'print the version and the commit')
   .helpOption('-h, --help', 'print this help; also svc <command> --help')
   .option('--json', 'print JSON')
   .helpCommand(false)

@@ -1,8 +1,13 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { settingsWords } from './backup/apart.ts';
 import type { Config } from './config.ts';
 import { showLogs } from './logs.ts';
+import { findDataDir } from './postgres/datadir.ts';
+import { findRunningProcesses } from './running.ts';
 import { stop } from './stop.ts';
 import { uninstall } from './uninstall.ts';
+import type { UpgradeOptions } from './upgrade.ts';
 
 /** What a person does to a platform that runs: `svc stop`, `logs`, `uninstall`. */
 export function serviceCommands(
@@ -14,6 +19,31 @@ export function serviceCommands(
     .summary('end what runs, and wait for it')
     .description('have the platform of the data dir finish what it does, and wait until it has ended')
     .action(async () => print(await stop(config())));
+  program
+    .command('upgrade [release]')
+    .summary('bring this clone to a newer release')
+    .description(
+      'fetch, back up, check out, install, migrate, restart what runs under a unit; by default the newest release',
+    )
+    .option('--check', 'only say what is newer', false)
+    .option('--backup <file>', 'the backup that is made first; default: in SVC_BACKUP_DIR')
+    .option('--without-backup', 'make none: the database is backed up by its own means, or is empty', false)
+    .action(async (release: string | undefined, options: UpgradeOptions) => {
+      const { upgrade } = await import('./upgrade.ts');
+      const settings = config();
+      print(
+        await upgrade(
+          { ...options, release },
+          {
+            root: resolve(import.meta.dirname, '../../..'),
+            words: settingsWords(),
+            hasPlace: settings.backup.place !== undefined,
+            pid: findRunningProcesses(findDataDir(settings))[0]?.pid,
+            say: (line) => void process.stderr.write(`svc: ${line}\n`),
+          },
+        ),
+      );
+    });
   program
     .command('logs')
     .description('the log of the platform that runs')

@@ -149,7 +149,7 @@ function environmentOf({ masterKey, s3Access, backup, natsUrl, mail }: Config): 
 }
 
 /** The settings of this command line, for a process beside it; not the files of secrets. */
-function settingsWords(): string[] {
+export function settingsWords(): string[] {
   const flags = new Set(
     settingRows().flatMap((row) => row.flags.flatMap(({ flag, gives }) => (secretFiles.has(gives) ? [] : [flag]))),
   );

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import type { CommandError } from './kernel/base/command-error.ts';
+import { upgrade, type UpgradeOptions } from './upgrade.ts';
+
+/** A clone whose commands note how they were called, in the release that is checked out then, and fail where a file says so. */
+function clone(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const [origin, root, log, fails] = ['origin', 'clone', 'log', 'fails'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const git = (place: string, ...words: string[]): string =>
+    execFileSync('git', ['-C', place, '-c', 'user.name=x', '-c', 'user.email=x@example.com', ...words], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }).trim();
+  const program = (name: string): string => `#!/bin/sh
+echo "$(cat "$(dirname "$0")/${name === 'svc' ? '' : '../'}release") ${name} $*" >> ${log}
+for word; do if [ "$word" = "$(cat ${fails} 2>/dev/null)" ]; then echo "svc: no $word" >&2; exit 1; fi; done
+case "$*" in *create*) echo '{"file":"/backups/one"}' ;; esac
+`;
+  mkdirSync(join(origin, 'scripts'), { recursive: true });
+  execFileSync('git', ['init', '--quiet', '--initial-branch=main', origin]);
+  for (const name of ['svc', 'node'])
+    writeFileSync(join(origin, name === 'svc' ? name : 'scripts/node'), program(name), { mode: 0o755 });
+  const release = (name: string, tag?: string): void => {
+    writeFileSync(join(origin, 'release'), name);
+    git(origin, 'add', '-A');
+    git(origin, 'commit', '--quiet', '-m', name);
+    if (tag !== undefined) git(origin, 'tag', tag);
+  };
+  release('old', 'v0.1.0');
+  execFileSync('git', ['clone', '--quiet', origin, root], { stdio: 'ignore' });
+  const said: string[] = [];
+  return {
+    root,
+    release,
+    said,
+    git: (...words: string[]) => git(root, ...words),
+    fail: (word: string) => writeFileSync(fails, word),
+    log: () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []),
+    upgrade: (options: UpgradeOptions = {}, more: { hasPlace?: boolean; pid?: number } = {}) =>
+      upgrade(options, {
+        root,
+        words: ['--data-dir', '/data'],
+        hasPlace: true,
+        pid: undefined,
+        say: (line) => said.push(line),
+        ...more,
+      }),
+    refusal: (options: UpgradeOptions = {}, more: { hasPlace?: boolean } = {}): Promise<string> =>
+      upgrade(options, { root, words: [], hasPlace: true, pid: undefined, say: () => {}, ...more }).then(
+        () => '',
+        ({ message }: CommandError) => message,
+      ),
+  };
+}
+
+describe('svc upgrade', () => {
+  test('backs up with the release that runs, then checks out, installs and migrates with the newest one', async (t) => {
+    const c = clone(t);
+    assert.equal((await c.upgrade()).next, 'nothing is newer');
+    c.release('new', 'v0.9.0');
+    c.release('newest', 'v0.10.0');
+    c.release('not released');
+    const checked = await c.upgrade({ check: true });
+    assert.deepEqual([checked.newer?.name, checked.newer?.changes], ['v0.10.0', 2]);
+    assert.deepEqual([c.log(), c.git('symbolic-ref', '--short', 'HEAD')], [[], 'main'], '--check changes nothing');
+    const done = await c.upgrade({}, { pid: process.pid });
+    assert.deepEqual([done.newer?.name, done.backup], ['v0.10.0', '/backups/one']);
+    assert.match(done.next ?? '', /restart it/);
+    assert.deepEqual(c.log(), [
+      'old svc --data-dir /data --json backup create',
+      'newest node --version',
+      'newest svc --data-dir /data migrate',
+    ]);
+    assert.deepEqual(c.said.slice(-5), ['fetch …', 'backup …', 'check out …', 'install …', 'migrate …']);
+    assert.equal((await c.upgrade()).next, 'nothing is newer');
+  });
+
+  test('a step that fails leaves the release before checked out and installed, and says which and how to go on', async (t) => {
+    const c = clone(t);
+    c.release('new');
+    c.git('tag', '--delete', 'v0.1.0');
+    const before = c.git('rev-parse', 'HEAD');
+    c.fail('create');
+    assert.match(await c.refusal({ release: 'main' }), /at its step "backup": svc: no create\nnothing was changed/);
+    c.fail('migrate');
+    const told = await c.refusal({ release: 'main' });
+    assert.match(told, /at its step "migrate": svc: no migrate\nthe release before runs on, and is checked out again/);
+    assert.deepEqual([c.git('rev-parse', 'HEAD'), c.git('symbolic-ref', '--short', 'HEAD')], [before, 'main']);
+    assert.equal(c.log().at(-1), 'old node --version');
+    writeFileSync(join(c.root, 'release'), 'changed');
+    assert.match(await c.refusal({ release: 'main' }), /files of the clone were changed[\s\S]*release/);
+  });
+
+  test('nothing is done without a backup, unless that is said, nor to a release that is not there, older, or in no clone', async (t) => {
+    const c = clone(t);
+    c.release('new');
+    assert.match(await c.refusal({ release: 'main' }, { hasPlace: false }), /--backup FILE, or give --without-backup/);
+    assert.match(await c.refusal({ release: 'v9.9.9' }), /there is no release v9\.9\.9/);
+    assert.match(await c.refusal({ release: 'v0.1.0' }), /is no newer/);
+    assert.deepEqual(c.log(), []);
+    await c.upgrade({ release: 'main', withoutBackup: true }, { hasPlace: false });
+    assert.deepEqual(
+      c.log().map((line) => line.split(' ').at(-1)),
+      ['--version', 'migrate'],
+    );
+    rmSync(join(c.root, '.git'), { recursive: true });
+    assert.match(await c.refusal(), /is no clone of git/);
+  });
+});
