@@ -22,6 +22,8 @@ export interface Revived {
   changed: Counts;
   /** Keys that were revoked after the backup and are so again; without a list what to look at. */
   keys: { revoked_again: string[] } | { next: string };
+  /** Accounts that were deleted after the backup: they are suspended. Left out where there are none. */
+  accounts?: { suspended: string[]; next: string };
 }
 
 interface Reviving {
@@ -32,6 +34,9 @@ interface Reviving {
 }
 
 const allKeysLive = 'no list of revoked keys is beside the backup: those revoked since work again, see ./svc keys list';
+
+const deletedSince =
+  'they were deleted after the backup: svc accounts delete deletes them again, svc accounts resume keeps them';
 
 /**
  * Starts the database of a restore by itself, which brings it to the instant of the backup, and makes it one that may go on:
@@ -53,8 +58,9 @@ export async function revive(staging: string, { masterKey, backedUpAt, revocatio
       return {
         changed,
         keys: again
-          ? { revoked_again: again.map(({ name, prefix }) => `${name} (${prefix}…)`) }
+          ? { revoked_again: again.keys.map(({ name, prefix }) => `${name} (${prefix}…)`) }
           : { next: allKeysLive },
+        ...(again && again.emails.length > 0 && { accounts: { suspended: again.emails, next: deletedSince } }),
         tables: Object.keys(rows).length,
         rows: Object.values(rows).reduce((sum, count) => sum + count, 0),
         migrated: migrated.length,

@@ -114,6 +114,21 @@ export async function beginDeletion(db: Db, id: string, email: string): Promise<
     insert into accounts.deletions (account_id, email) values (${id}, ${email}) on conflict (account_id) do nothing`;
 }
 
+/** Ids of accounts that are being deleted, or were within a day; `most` of them. */
+export async function listDeleted(db: Db, most: number): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select account_id as id from accounts.deletions order by account_id limit ${most}`;
+  return rows.map(({ id }) => id);
+}
+
+/** Suspends those of these accounts that are not; answers their addresses. */
+export async function suspendListed(db: Db, ids: readonly string[]): Promise<string[]> {
+  const rows = await db<{ email: string }[]>`
+    update accounts.accounts set suspended_at = now()
+    where id = any(${[...ids]}::uuid[]) and suspended_at is null returning email`;
+  return rows.map(({ email }) => email);
+}
+
 /** Whether the account is being deleted. */
 export async function isLeaving(db: Db, id: string): Promise<boolean> {
   return (await db`select 1 from accounts.deletions where account_id = ${id}`).length > 0;

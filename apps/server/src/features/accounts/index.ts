@@ -10,9 +10,11 @@ export {
   findEmail,
   hasAccounts,
   insertAccount,
+  listDeleted,
   lockEmail as lockAccount,
   nameAccount,
   setOperator,
+  suspendListed,
   updateEmail as changeEmail,
 } from './accounts.sql.ts';
 
