@@ -8,7 +8,7 @@ import { lockEnvironment } from './environments.sql.ts';
 import { environmentStatesTable } from './environments.states.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
-import { takeInvitation } from './people/invitations.sql.ts';
+import { isInGoodStanding, takeInvitation } from './people/invitations.sql.ts';
 import { join, mayGive, memberOf } from './people/members.ts';
 import { membersOf } from './people/members.sql.ts';
 
@@ -28,7 +28,8 @@ export const acceptInvitation = (environments: Environments): Operation =>
       if (!invited) throw notFound('invitation');
       const { role, invited_by: by, ...wanted } = invited;
       const inviter = members.find(({ account_id: of }) => of === by);
-      if (!inviter || !mayGive(inviter.role, role)) throw notFound('invitation');
+      const mayStill = inviter && mayGive(inviter.role, role) && (await isInGoodStanding(tx, inviter.account_id));
+      if (!mayStill) throw notFound('invitation');
       await join(tx, context.clock, row, { accountId, email: (await findEmail(tx, accountId)) ?? '', role }, wanted);
       const { member } = await memberOf(tx, context.clock, id, accountId);
       const payload = { user_id: accountId, role, linux_username: member.linux_username };

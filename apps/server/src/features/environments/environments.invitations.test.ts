@@ -108,6 +108,15 @@ describe('invitations into environments', () => {
     assert.deepEqual(await invitationsOf(other), []);
   });
 
+  test('nobody accepts what a suspended account sent, until it goes on', async () => {
+    const { path, owner, person } = await invited();
+    const { sql } = gateway.kernel;
+    await sql`update accounts.accounts set suspended_at = now() where id = ${owner.id}`;
+    assert.equal((await ask(person, 'POST', `${path}/members/me/accept`)).status, 404);
+    await sql`update accounts.accounts set suspended_at = null where id = ${owner.id}`;
+    assert.equal((await ask(person, 'POST', `${path}/members/me/accept`)).status, 200);
+  });
+
   test('an invitation is by the word of who gave its role last, and of nobody who may not give it', async () => {
     const { id, path, owner, person: maintainer } = await invited('maintainer');
     await accept(gateway, maintainer, id);

@@ -57,3 +57,15 @@ test('a machine that lost the answer to its code gets it again, at once and late
     if (name === 'host x') await http(gateway.url, `/v1/keys/${id}`, { method: 'DELETE', key: account.key });
   assert.equal((await redeem(other, place)).status, 403, 'its key was revoked');
 });
+
+test('a code makes no key while the account of its maker is suspended', async () => {
+  await using t = await openTest();
+  const { kernel, url } = t.gateway;
+  const { code } = (await http(url, '/v1/hosts/invites', { key: t.account.key, body: {} })).body;
+  const redeem = () =>
+    http(url, '/v1/hosts/invites/redeem', { body: { code, device: { id: randomUUID(), name: 'x' } } });
+  await kernel.sql`update accounts.accounts set suspended_at = now() where id = ${t.account.id}`;
+  assert.equal((await redeem()).status, 403);
+  await kernel.sql`update accounts.accounts set suspended_at = null where id = ${t.account.id}`;
+  assert.equal((await redeem()).status, 201);
+});

@@ -187,3 +187,10 @@ export async function sweepInvitations(db: Db, time: Time): Promise<void> {
     delete from environments.invitations
     where greatest(created_at, declined_at) < ${nowOf(db, time)} - make_interval(days => ${quietDays})`;
 }
+
+/** Whether who invited may still let somebody in: an account that is suspended, or being deleted, does nothing. */
+export async function isInGoodStanding(db: Db, accountId: string): Promise<boolean> {
+  const rows = await db`
+    select from accounts.standing_view where id = ${accountId} and not suspended and not deleting`;
+  return rows.length > 0;
+}
