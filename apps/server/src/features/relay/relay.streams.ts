@@ -7,8 +7,11 @@ import { type Daemons, usableSeconds } from './relay.daemons.ts';
 import { findPresence } from './relay.sql.ts';
 import { offline, type Target } from './relay.tunnel.ts';
 
-/** Streams at a time (design: environments, The tunnel). */
-const places = { total: 4_096, ofOne: 512, of: { environment: 256, client: 64 } };
+/**
+ * Streams at a time (design: environments, The tunnel). A machine takes 256: one member has half of them at most, by however
+ * many clients, or nobody else would get a terminal there.
+ */
+const places = { total: 4_096, ofOne: 512, of: { environment: 256, member: 128, client: 64 } };
 
 /** Opens ports and terminals on the machines of environments, wherever their daemons hang. */
 export class Streams {
@@ -30,7 +33,11 @@ export class Streams {
   /** Takes a place for a stream. Throws 429 when the account, the environment or the client has all of theirs. */
   place(accountId: string, environmentId: string, clientId: string): GiveBack {
     const giveBack = this.#places.take(accountId, {
-      of: { environment: environmentId, client: `${environmentId}:${clientId}` },
+      of: {
+        environment: environmentId,
+        member: `${environmentId}:${accountId}`,
+        client: `${environmentId}:${clientId}`,
+      },
     });
     if (giveBack) return giveBack;
     throw new ApiError('rate_limit_exceeded', 'too many streams are open; close some, or try again in a moment', {

@@ -13,6 +13,7 @@ import { createLogin } from '../auth/index.ts';
 import { enter, Environments, noticesOf } from '../environments/index.ts';
 import { environmentOf, join } from '../environments/environments.testing.ts';
 import { connectMcp } from '../mcp/mcp.testing.ts';
+import { Streams } from './relay.streams.ts';
 import { type Enrolled, enrolled, openSocket, TestDaemon } from './relay.testing.ts';
 
 const mib = 1024 * 1024;
@@ -418,6 +419,15 @@ describe('the relay', () => {
     assert.equal((await statusOf(env)).clients, 1);
     for (const socket of all) socket.terminate();
     await until(async () => (await statusOf(env)).clients === 0);
+  });
+
+  test('a member has half of the streams of a machine at most, by however many clients: another one still comes in', () => {
+    const streams = new Streams({ metrics: { gauge: () => {} } } as never, undefined as never);
+    const [hoarder, other, environment] = [randomUUID(), randomUUID(), randomUUID()];
+    for (let n = 0; n < 128; n += 1) streams.place(hoarder, environment, randomUUID());
+    assert.throws(() => streams.place(hoarder, environment, randomUUID()), { code: 'rate_limit_exceeded' });
+    streams.place(hoarder, randomUUID(), randomUUID());
+    streams.place(other, environment, randomUUID());
   });
 
   test('bytes are rows of usage and who opened what a line of the audit log, a hundred connections a few', async () => {
