@@ -56,7 +56,7 @@ function imageOf(template: string) {
   const found = readdirSync(images ?? '').flatMap((name) => {
     const file = join(images ?? '', name, 'image.json');
     if (!existsSync(file)) return [];
-    return [{ made: join(images ?? '', name), about: JSON.parse(readFileSync(file, 'utf8')) as Json }];
+    return [{ made: join(images ?? '', name), about: JSON.parse(readFileSync(file, 'utf8')) }];
   });
   const [newest] = found
     .filter(({ about }) => about.template === template)
