@@ -55,7 +55,10 @@ elif sys.version_info >= (3, 11):
 else:
     NotRequired = Optional
 
-${types.text()}`,
+${types.text()}
+#: What following yields where what was known has to be read anew.
+Missed = TypedDict("Missed", {"missed": "Literal[True]", "cursor": "str"})
+`,
     'operations.py': operationsText(features),
     '_async/operations.pyi': stubText(features),
   };
@@ -196,12 +199,17 @@ function methodsOf(types: Types, path: string, method: string, operation: Operat
   });
   const answer = answerOf(operation);
   if (answer.kind === 'events') {
-    return [define(name, { yields: 'Event' }, 'events', ' Yields until the stream is closed.')];
+    const yields = eventType(types, base, answer.stream);
+    return [define(name, { yields }, 'events', ' Yields until the stream is closed.')];
   }
   if (answer.kind !== 'json') {
     const returns = { text: 'str', bytes: 'bytes', nothing: 'None' }[answer.kind];
-    const follow = define(`${name}_events`, { yields: 'Event' }, 'events', ' As it comes, until it ends.');
-    return [define(name, { returns }, answer.kind), ...(answer.follows ? [follow] : [])];
+    if (!answer.stream) return [define(name, { returns }, answer.kind)];
+    const yields = eventType(types, base, answer.stream);
+    return [
+      define(name, { returns }, answer.kind),
+      define(`${name}_events`, { yields }, 'events', ' As it comes, until it ends.'),
+    ];
   }
   const returns = types.of(answer.schema, `${base}Answer`, 'types.');
   const records = answer.records.length > 0 ? `records=(${answer.records.join(', ')},)` : '';
@@ -222,6 +230,15 @@ function methodsOf(types: Types, path: string, method: string, operation: Operat
     methods.push(pages);
   }
   return methods;
+}
+
+/** The named events of a stream, each with the type of what it brings. */
+function eventType(types: Types, base: string, stream: Schema): string {
+  const events = (stream['oneOf'] as { title: string; properties: { data: Schema } }[]).map(({ title, properties }) => {
+    const data = types.of(properties.data, `${base}${pascal(title)}`, 'types.');
+    return `Event[Literal["${title}"], ${data}]`;
+  });
+  return events.length === 1 ? (events[0] as string) : `Union[${events.join(', ')}]`;
 }
 
 /** Numbers travel as text, and are numbers to who writes them. */
@@ -259,11 +276,11 @@ function answerOf({ responses }: Operation) {
       .map(([status]) => status);
     return { kind: 'json' as const, schema: json, frames: stream, records };
   }
-  if (stream && Object.keys(content).length === 1) return { kind: 'events' as const };
-  if (content['text/plain']) return { kind: 'text' as const, follows: stream !== undefined };
+  if (stream && Object.keys(content).length === 1) return { kind: 'events' as const, stream };
+  if (content['text/plain']) return { kind: 'text' as const, stream };
   return {
     kind: Object.keys(content).length > 0 ? ('bytes' as const) : ('nothing' as const),
-    follows: stream !== undefined,
+    stream,
   };
 }
 

@@ -94,8 +94,9 @@ function Online({ client, store }: { client: QueryClient; store: Store }) {
       onChange(change) {
         applyChange(client, change);
         readSoon(client, ['overview']);
-        if (change.topic === 'notifications' && change.record?.['resolved_at'] !== undefined)
-          void closeNotes(change.id);
+        const { topic, id, record } = change;
+        if (topic === 'notifications' && record && 'resolved_at' in record && record.resolved_at !== undefined)
+          void closeNotes(id);
       },
       onMissed: () => void client.invalidateQueries(),
       onState: (isLive, at) => setConnection((before) => ({ ...before, isLive, at })),

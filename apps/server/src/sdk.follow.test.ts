@@ -3,7 +3,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { type Change, createClient, follow, type Following, type Missed } from '@svc/sdk';
+import { type Change, createClient, follow, type Missed } from '@svc/sdk';
 import { openCuts } from './testing.cuts.ts';
 import { shared } from './testing.shared.ts';
 import { clientOf, createAccount, openTest, type TestGateway } from './testing.ts';
@@ -13,7 +13,7 @@ const python = spawnSync('sh', ['-c', 'command -v python3'], { encoding: 'utf8' 
 const pythonSource = resolve(import.meta.dirname, '../../../packages/sdk-python/src');
 
 /** What is yielded until one of them is the last. */
-async function readUntil(following: Following, isLast: (item: Change | Missed) => boolean) {
+async function readUntil(following: AsyncIterable<Change | Missed>, isLast: (item: Change | Missed) => boolean) {
   const items: (Change | Missed)[] = [];
   for await (const item of following) {
     items.push(item);
@@ -33,7 +33,8 @@ async function storedAfter(gateway: TestGateway, key: string, after: string): Pr
   }
 }
 
-const isNamed = (name: string) => (item: Change | Missed) => !item.missed && item.record?.['prompt'] === name;
+const nameOf = (item: Change | Missed) => (item.topic === 'prompts' ? item.record?.prompt : undefined);
+const isNamed = (name: string) => (item: Change | Missed) => nameOf(item) === name;
 
 describe('following the changes of an account', () => {
   const { gateway } = shared(() => openTest());
@@ -70,7 +71,7 @@ describe('following the changes of an account', () => {
     await readUntil(before, isNamed('one'));
     const items = await readUntil(follow(client, { after: before.cursor }), isNamed('three'));
     assert.deepEqual(
-      items.map((item) => item.missed ?? item.record?.['prompt']),
+      items.map((item) => item.missed ?? nameOf(item)),
       ['two', 'three'],
     );
   });
@@ -88,7 +89,7 @@ describe('following the changes of an account', () => {
       else break;
     }
     assert.deepEqual(
-      items.map((item) => item.missed ?? item.record?.['prompt']),
+      items.map((item) => item.missed ?? nameOf(item)),
       [true, 'since'],
     );
     const all = () => true;

@@ -9,7 +9,8 @@ const state = z.enum(execStates);
 const position = z
   .string()
   .regex(/^\d{1,15}$/, 'must be a whole number')
-  .transform(Number) as unknown as z.ZodType<number, number>;
+  .transform(Number)
+  .pipe(z.int().nonnegative()) as unknown as z.ZodType<number, number>;
 
 /** A command that a machine does by itself. */
 export const hostExec = z

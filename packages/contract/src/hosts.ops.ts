@@ -15,7 +15,8 @@ const permissions = z.union([
   z
     .string()
     .regex(/^0?[0-7]{3}$/, 'must be octal, such as "0644"')
-    .transform((text) => Number.parseInt(text, 8)),
+    .transform((text) => Number.parseInt(text, 8))
+    .pipe(z.int()),
 ]);
 /** Relative to the first root of the host, or absolute. */
 const path = systemText;

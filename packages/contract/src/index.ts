@@ -1,40 +1,40 @@
-import { artifactErrors, artifacts } from './artifacts.ts';
 import { accountErrors, accounts } from './accounts.ts';
-import { audit } from './audit.ts';
+import { artifactErrors, artifacts } from './artifacts.ts';
 import { audio } from './audio.ts';
+import { audit } from './audit.ts';
+import { chat } from './chat.ts';
+import { connections } from './connections.ts';
 import { devices } from './devices.ts';
+import { embeddings } from './embeddings.ts';
+import { environmentErrors } from './environments.shapes.ts';
+import { environments } from './environments.ts';
 import { type ErrorKind, sharedErrors } from './errors.ts';
 import { events } from './events.ts';
 import { health } from './health.ts';
 import { heartbeatErrors, heartbeats } from './heartbeats.ts';
 import { hostErrors, hosts } from './hosts.ts';
-import { connections } from './connections.ts';
+import { inferenceErrors } from './inference.ts';
 import { keyErrors, keys } from './keys.ts';
+import { machines } from './machines.ts';
+import { mcp } from './mcp.ts';
 import { meErrors, meRoutes } from './me.ts';
+import { messages } from './messages.ts';
+import { models } from './models.ts';
 import { notificationErrors, notifications } from './notifications.ts';
-import { environmentErrors } from './environments.shapes.ts';
-import { environments } from './environments.ts';
 import { overview } from './overview.ts';
 import { projectErrors, projects } from './projects.ts';
+import { promptErrors, prompts } from './prompts.ts';
+import { realtime } from './realtime.ts';
+import { receipt } from './receipt.ts';
+import { relay, relayErrors } from './relay.ts';
+import { responses } from './responses.ts';
 import type { Route } from './route.ts';
 import { sandboxErrors } from './sandboxes.shapes.ts';
 import { sandboxes } from './sandboxes.ts';
 import { runErrors, scheduler } from './scheduler.ts';
 import { scheduleErrors, schedules } from './schedules.ts';
 import type { ScopedFeature } from './scopes.ts';
-import { chat } from './chat.ts';
-import { messages } from './messages.ts';
-import { responses } from './responses.ts';
-import { embeddings } from './embeddings.ts';
-import { machines } from './machines.ts';
-import { models } from './models.ts';
-import { promptErrors, prompts } from './prompts.ts';
-import { realtime } from './realtime.ts';
-import { receipt } from './receipt.ts';
-import { relay, relayErrors } from './relay.ts';
 import { sessionErrors, sessions } from './sessions.ts';
-import { inferenceErrors } from './inference.ts';
-import { mcp } from './mcp.ts';
 import { system } from './system.ts';
 import { tokens } from './tokens.ts';
 import { toolErrors, tools } from './tools.ts';
@@ -115,6 +115,7 @@ export type Contract = typeof contract;
 export { account } from './accounts.ts';
 export { isAllowedAction } from './actions.list.ts';
 export { action } from './actions.ts';
+export { container, pythonTool, type SkillName, sandboxTool, skillNames } from './agent.ts';
 export { act } from './audit.ts';
 export { clientTrusts, connection, type LetInKind, letInKinds } from './connections.ts';
 export { device } from './devices.ts';
@@ -132,29 +133,29 @@ export {
   portVisibilities,
 } from './environments.shapes.ts';
 export { type ErrorKind, errorEnvelope } from './errors.ts';
-export { change, topics } from './events.ts';
+export { type ChangeRecord, change, topics } from './events.ts';
 export { dateTime, emailShape, epochMs, headersOfConnection, limit, repeatedNames, text, uuid } from './fields.ts';
-export { slugPattern } from './heartbeats.ts';
 export { heartbeat, monitorStatuses, pingRecord } from './heartbeats.shapes.ts';
+export { slugPattern } from './heartbeats.ts';
+export { execStates, hostExec } from './hosts.execs.ts';
 export {
   type HostOp,
   type HostOpArgs,
-  hostOpNames,
   type HostOpResult,
+  hostOpNames,
   hostOps,
   systemText,
 } from './hosts.ops.ts';
-export { execStates, hostExec } from './hosts.execs.ts';
 export { host } from './hosts.ts';
 export { defaultKeyName, key, scope } from './keys.ts';
-export { login, me, passkey } from './me.ts';
 export { machine } from './machines.ts';
+export { login, me, passkey } from './me.ts';
 export { notification, preferenceRule, type Resolution, resolutions } from './notifications.ts';
 export { hiddenValue, webhook, webhookFormats } from './notifications.webhooks.ts';
-export { overviewItem, overviewParts } from './overview.ts';
 export { formOf, isOptional, withoutNulls } from './nulls.ts';
-export { prompt, promptReport, promptStates, turnOutcome } from './prompts.ts';
+export { overviewItem, overviewParts } from './overview.ts';
 export { project } from './projects.ts';
+export { prompt, promptReport, promptStates, turnOutcome } from './prompts.ts';
 export { type RelayReport, relayReport, reportBounds } from './relay.report.ts';
 export { relayStatus } from './relay.ts';
 export {
@@ -206,6 +207,7 @@ export {
 } from './schedules.shapes.ts';
 export { newSchedule, schedule } from './schedules.ts';
 export { ownScopes, type Scope, scopedFeatures, scopeNames, scopesOfPerson } from './scopes.ts';
+export { session, sessionControl, sessionEvent } from './sessions.ts';
 export {
   type AppTrust,
   appTrusts,
@@ -218,7 +220,6 @@ export {
   reachOf,
   scopesOfApps,
 } from './strength.ts';
-export { session, sessionControl, sessionEvent } from './sessions.ts';
 export { terminalEnd, terminalRequest } from './terminal.ts';
 export {
   fetchedPage,
@@ -247,4 +248,3 @@ export {
 } from './transcripts.shapes.ts';
 export { upload } from './uploads.ts';
 export { wordsFor } from './words.ts';
-export { container, pythonTool, type SkillName, sandboxTool, skillNames } from './agent.ts';

@@ -15,7 +15,9 @@ import {
   uuid,
 } from './fields.ts';
 import { typeOrBeginning, webhooks } from './notifications.webhooks.ts';
+
 export { notificationErrors } from './notifications.webhooks.ts';
+
 import { events, json, route } from './route.ts';
 
 /** How the cause of a notification ended. */

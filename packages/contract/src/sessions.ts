@@ -82,6 +82,7 @@ const after = z
   .string()
   .regex(/^\d{1,15}$/, 'must be a whole number')
   .transform(Number)
+  .pipe(z.int().nonnegative())
   .default(0)
   .describe('Only events after this `seq`; default 0') as unknown as z.ZodDefault<z.ZodType<number, number>>;
 

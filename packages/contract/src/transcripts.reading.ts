@@ -8,7 +8,8 @@ const byId = z.object({ id: uuid });
 const queryMs = z
   .string()
   .regex(/^\d{1,9}$/, 'must be whole milliseconds')
-  .transform(Number) as unknown as z.ZodType<number, number>;
+  .transform(Number)
+  .pipe(z.int().nonnegative()) as unknown as z.ZodType<number, number>;
 const from = z.iso.datetime({ offset: true }).describe('Recordings that began at this instant or later');
 const to = z.iso.datetime({ offset: true }).describe('Recordings that began before this instant');
 const live = z.object({

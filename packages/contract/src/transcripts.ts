@@ -245,7 +245,8 @@ export const transcripts = {
       seq: z
         .string()
         .regex(/^\d{1,7}$/, 'must be a number')
-        .transform(Number) as unknown as z.ZodType<number, number>,
+        .transform(Number)
+        .pipe(z.int().nonnegative()) as unknown as z.ZodType<number, number>,
     }),
     takes: json(
       z.object({
@@ -271,7 +272,8 @@ export const transcripts = {
       index: z
         .string()
         .regex(/^\d{1,3}$/, 'must be a number')
-        .transform(Number) as unknown as z.ZodType<number, number>,
+        .transform(Number)
+        .pipe(z.int().nonnegative()) as unknown as z.ZodType<number, number>,
     }),
     answers: json(z.object({ created: z.boolean(), id: uuid, prompt }), 201).or(
       200,

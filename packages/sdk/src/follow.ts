@@ -4,20 +4,24 @@ import { isSvcError } from './error.ts';
 import { onReturn, pauseOf, sleep } from './pause.ts';
 
 type Frame = RouteEvent<Contract['events']['stream']>;
+type Told = Extract<Frame, { event: 'change' }>['data'];
+/** A feature whose changes are told. */
+export type Topic = Told['topic'];
 
-/** Something that happened to a record of the account, with the record where it is not too long. */
-export type Change = Extract<Frame, { event: 'change' }>['data'] & { missed?: never };
+/** Something that happened to a record of the account, with the record of its `topic` where it is not too long. */
+export type Change<T extends Topic = Topic> = Extract<Told, { topic: T }> & { missed?: never };
 
 /** What was known of the topics has to be read anew: changes before `cursor` are no longer told, or nothing was known. */
 export interface Missed {
   missed: true;
+  topic?: never;
   cursor: string;
 }
 
 /** Which changes are followed. */
-export interface FollowOptions {
+export interface FollowOptions<T extends Topic = Topic> {
   /** Features whose changes are wanted; if unset all that the key may read. */
-  topics?: readonly Change['topic'][];
+  topics?: readonly T[];
   /** The cursor of what was taken last, as `Following.cursor` says it; without it the first item is `missed`. */
   after?: string | undefined;
   /** Hears that changes come as they happen, and that the connection was lost: what is shown may be old until the next one. */
@@ -36,12 +40,16 @@ const staleMs = 20_000;
  *
  * Ends with the `SvcError` for a 400, 401, 403 or 404, and with the reason of `signal`.
  */
-export function follow(client: Client, options: FollowOptions = {}, call: { signal?: AbortSignal } = {}): Following {
+export function follow<T extends Topic = Topic>(
+  client: Client,
+  options: FollowOptions<T> = {},
+  call: { signal?: AbortSignal } = {},
+): Following<T> {
   return new Following(client, options, call.signal);
 }
 
 /** The changes of an account, as they come; for one reader. */
-export class Following implements AsyncIterable<Change | Missed> {
+export class Following<T extends Topic = Topic> implements AsyncIterable<Change<T> | Missed> {
   readonly #client: Client;
   readonly #topics: string | undefined;
   readonly #signal: AbortSignal | undefined;
@@ -49,7 +57,7 @@ export class Following implements AsyncIterable<Change | Missed> {
   #cursor: string | undefined;
   #failures = 0;
 
-  constructor(client: Client, { topics, after, onState }: FollowOptions, signal: AbortSignal | undefined) {
+  constructor(client: Client, { topics, after, onState }: FollowOptions<T>, signal: AbortSignal | undefined) {
     this.#client = client;
     this.#topics = topics?.join(',');
     this.#signal = signal;
@@ -62,7 +70,7 @@ export class Following implements AsyncIterable<Change | Missed> {
     return this.#cursor;
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Change | Missed, never> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Change<T> | Missed, never> {
     for (;;) {
       const connection = new Connection(this.#signal);
       let askedMs = 0;
@@ -84,7 +92,7 @@ export class Following implements AsyncIterable<Change | Missed> {
   }
 
   /** What one connection brings, until it ends. */
-  async *#changes(connection: Connection): AsyncGenerator<Change | Missed> {
+  async *#changes(connection: Connection): AsyncGenerator<Change<T> | Missed> {
     const query = {
       ...(this.#topics !== undefined && { topics: this.#topics }),
       ...(this.#cursor !== undefined && { after: this.#cursor }),
@@ -107,7 +115,8 @@ export class Following implements AsyncIterable<Change | Missed> {
         if (isNew || frame.data.missed) yield { missed: true, cursor: frame.data.cursor };
       } else if (frame.event === 'change') {
         this.#cursor = frame.data.cursor;
-        yield frame.data;
+        // The gateway tells the topics that were asked for.
+        yield frame.data as Change<T>;
       }
       connection.heard();
     }

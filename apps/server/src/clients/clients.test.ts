@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
@@ -12,8 +12,8 @@ import { mountClients } from '../kernel/reference/kept.ts';
 import { shared } from '../testing.shared.ts';
 import { openTest } from '../testing.ts';
 import { clients } from './index.ts';
-import { pythonWheel } from './wheel.ts';
 import { npmPackage } from './tarball.ts';
+import { pythonWheel } from './wheel.ts';
 
 const run = promisify(execFile);
 const commandOf = (name: string): string =>
@@ -33,6 +33,8 @@ const compilerOptions = {
   skipLibCheck: false,
   types: [],
 };
+/** As the sources are checked. */
+const asHere = { skipLibCheck: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
 /** A program with both modules of the package. */
 const story = `import { createClient, follow, openOutbox, type OutboxChange } from '@svc/sdk';
 import { fileStorage } from '@svc/sdk/file';
@@ -47,13 +49,69 @@ await outbox.put('keys.create', { body: { name: 'packed' } });
 // @ts-expect-error a read is not kept for later
 outbox.put('keys.list', {}).catch(() => {});
 let isNew: boolean | undefined;
-for await (const item of follow(client, { topics: ['prompts'] })) {
+const never = (_item: never): void => {};
+for await (const item of follow(client, { topics: ['prompts', 'schedules', 'notifications'] })) {
   isNew = item.missed;
-  break;
+  if (item.missed) break;
+  switch (item.topic) {
+    case 'prompts':
+      item.record?.prompt.trim();
+      break;
+    case 'schedules':
+      if (item.record && 'paused' in item.record) item.record.paused satisfies boolean;
+      break;
+    case 'notifications':
+      break;
+    default:
+      never(item);
+  }
+}
+/** Every event of a stream is told by its name. */
+export async function read(id: string): Promise<void> {
+  for await (const item of client.sessions.follow({ params: { id } })) {
+    if (item.event === 'event') item.data.seq.toFixed();
+    else if (item.event === 'control') item.data.from_device_id?.trim();
+    else if (item.event === 'lease') item.data.lease?.expires_at.trim();
+    else never(item);
+  }
 }
 console.log(await told, isNew);
 await outbox.close();
 `;
+
+/** What of the contract and of its plain interfaces is not the same to who writes a program. */
+const agreement = `import type * as zod from '${resolve(import.meta.dirname, '../../../../packages/contract/src/index.ts')}';
+import type * as plain from './contract.d.ts';
+type Fits<A, B> = [A] extends [B] ? true : false;
+type Same<A, B> = [A, B] extends [B, A] ? true : false;
+type Fault<Name extends string, R extends zod.Route, P> = P extends plain.Route
+  ?
+      | (Fits<Omit<zod.RouteInput<R>, 'headers'>, P['input']> extends true ? never : [Name, 'input'])
+      | (Same<zod.RouteOutput<R>, P['output']> extends true ? never : [Name, 'output'])
+      | (Same<zod.RouteEvent<R>, P['event']> extends true ? never : [Name, 'event'])
+      | (Same<zod.RouteFrame<R>, P['frame']> extends true ? never : [Name, 'frame'])
+  : [Name, 'missing'];
+type PlainOf<F, V> = F extends keyof plain.Contract ? (V extends keyof plain.Contract[F] ? plain.Contract[F][V] : 0) : 0;
+type FaultOf<F extends keyof zod.Contract, V extends keyof zod.Contract[F]> = zod.Contract[F][V] extends zod.Route
+  ? zod.Contract[F][V]['answers']['kind'] extends 'socket'
+    ? never
+    : Fault<\`\${F & string}.\${V & string}\`, zod.Contract[F][V], PlainOf<F, V>>
+  : never;
+type Faults = { [F in keyof zod.Contract]: { [V in keyof zod.Contract[F]]: FaultOf<F, V> }[keyof zod.Contract[F]] };
+type HostFaults = {
+  [N in zod.HostOp]: Same<
+    [zod.HostOpArgs<N>, zod.HostOpResult<N>],
+    [plain.HostOpArgs<N>, plain.HostOpResult<N>]
+  > extends true
+    ? never
+    : [N];
+};
+type Codes = Same<zod.ErrorCode, plain.ErrorCode> extends true ? never : ['codes'];
+export const none: never = undefined as unknown as Faults[keyof Faults] | HostFaults[zod.HostOp] | Codes;
+`;
+/** The most types and instantiations that the SDK may cost who compiles against it. With the types of zod: 608,449. */
+const mostTypes = 20_000;
+const mostInstantiations = 50_000;
 
 function folder() {
   const path = mkdtempSync(join(tmpdir(), 'svc-clients-'));
@@ -62,6 +120,35 @@ function folder() {
     at: (name: string) => join(path, name),
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
   };
+}
+
+type Folder = ReturnType<typeof folder>;
+
+const fakeStorage =
+  "import type { OutboxStorage } from '@svc/sdk'; declare const fileStorage: (at: string) => OutboxStorage;";
+
+/** The package without npm. */
+async function unpack({ at }: Folder): Promise<void> {
+  writeFileSync(at('package.json'), '{"type":"module","private":true}');
+  writeFileSync(at('sdk.tgz'), (await clients.npm.built()).bytes);
+  mkdirSync(at('node_modules/@svc/sdk'), { recursive: true });
+  await run('tar', ['xzf', at('sdk.tgz'), '-C', at('node_modules/@svc/sdk'), '--strip-components', '1']);
+}
+
+/** Compiles a program, and answers what its types cost. */
+async function compile({ path, at }: Folder, file: string, more: object = {}) {
+  const options = { ...compilerOptions, ...more };
+  writeFileSync(at('tsconfig.json'), JSON.stringify({ compilerOptions: options, files: [file] }));
+  const { stdout } = await run(process.execPath, [
+    compiler,
+    '-p',
+    path,
+    '--checkers',
+    '1',
+    '--extendedDiagnostics',
+  ]).catch((error: { stdout?: string }) => assert.fail(String(error.stdout).slice(0, 2_000)));
+  const count = (name: string): number => Number(new RegExp(`^${name}: +(\\d+)$`, 'm').exec(stdout)?.[1]);
+  return { types: count('Types'), instantiations: count('Instantiations') };
 }
 
 describe('the clients that a gateway serves', () => {
@@ -74,14 +161,32 @@ describe('the clients that a gateway serves', () => {
     const install = ['install', '--silent', '--prefer-offline', `${gateway.url}${clients.npm.path}`];
     await run('npm', install, { cwd: into.path });
     writeFileSync(into.at('story.ts'), story);
-    writeFileSync(into.at('tsconfig.json'), JSON.stringify({ compilerOptions, files: ['story.ts'] }));
-    await run(process.execPath, [compiler, '-p', into.path, '--checkers', '1']).catch((error: { stdout?: string }) =>
-      assert.fail(String(error.stdout).slice(0, 2_000)),
-    );
+    await compile(into, 'story.ts');
     for (const node of [process.execPath, olderNode]) {
       const { stdout } = await run(node, [into.at('story.js')], { cwd: into.path, env: env() });
       assert.equal(stdout, 'packed true\n');
     }
+  });
+
+  test('a program against the packed types costs a tenth of what the types of zod cost, and needs no other package', async () => {
+    using into = folder();
+    await unpack(into);
+    writeFileSync(into.at('with.ts'), story.replace("import { fileStorage } from '@svc/sdk/file';", fakeStorage));
+    writeFileSync(into.at('without.ts'), 'export {};');
+    const [much, little] = [await compile(into, 'with.ts'), await compile(into, 'without.ts')];
+    const [types, instantiations] = [much.types - little.types, much.instantiations - little.instantiations];
+    assert.ok(
+      types < mostTypes && instantiations < mostInstantiations,
+      `${types} types, ${instantiations} instantiations`,
+    );
+  });
+
+  test('the plain interfaces of the packed types say what the contract says of every operation', async () => {
+    using into = folder();
+    await unpack(into);
+    renameSync(into.at('node_modules/@svc/sdk/types/contract.d.ts'), into.at('contract.d.ts'));
+    writeFileSync(into.at('agreement.ts'), agreement);
+    await compile(into, 'agreement.ts', { ...asHere, noEmit: true, allowImportingTsExtensions: true });
   });
 
   test('pip installs the wheel from its address', { skip: !hasVenv && 'no python3 with venv' }, async () => {

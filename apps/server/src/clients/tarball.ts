@@ -7,21 +7,15 @@ import { promisify } from 'node:util';
 import { systemEnvironment } from '../config.ts';
 import { bundle } from '../kernel/reference/bundle.ts';
 import { type ArchivedFile, tarball } from './archives.ts';
+import { contractDeclarations } from './declarations.ts';
 
 const source = dirname(fileURLToPath(import.meta.resolve('@svc/sdk/package.json')));
 const compiler = join(dirname(fileURLToPath(import.meta.resolve('typescript/package.json'))), 'bin/tsc');
 
-interface Manifest {
-  name: string;
-  version: string;
-  dependencies: Record<string, string>;
-}
-const manifestOf = (path: string): Manifest => JSON.parse(readFileSync(path, 'utf8')) as Manifest;
-
 /** The SDK as `npm install` takes it: a module without imports, one for the files of Node.js, and the types of both. */
 export async function npmPackage(): Promise<Buffer> {
-  const { name, version } = manifestOf(join(source, 'package.json'));
-  const { dependencies } = manifestOf(fileURLToPath(import.meta.resolve('@svc/contract/package.json')));
+  const manifest = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as { name: string; version: string };
+  const { name, version } = manifest;
   const published = {
     name,
     version,
@@ -29,13 +23,11 @@ export async function npmPackage(): Promise<Buffer> {
     license: 'Apache-2.0',
     type: 'module',
     exports: {
-      '.': { types: './types/sdk/src/index.d.ts', default: './index.js' },
-      './file': { types: './types/sdk/src/file.d.ts', default: './file.js' },
+      '.': { types: './types/index.d.ts', default: './index.js' },
+      './file': { types: './types/file.d.ts', default: './file.js' },
     },
     engines: { node: '>=20' },
     sideEffects: false,
-    // For types alone: nothing of it is loaded.
-    dependencies,
   };
   const files: ArchivedFile[] = [
     { path: 'package.json', bytes: Buffer.from(`${JSON.stringify(published, undefined, 2)}\n`) },
@@ -60,7 +52,7 @@ async function modules(): Promise<ArchivedFile[]> {
   return files.map(({ path, contents }) => ({ path: relative(outdir, path), bytes: Buffer.from(contents) }));
 }
 
-/** Declarations of the SDK, and beside them those of the contract, which is no package of its own. */
+/** Declarations of the SDK, and beside them what it takes of the contract, as plain interfaces. */
 async function types(): Promise<ArchivedFile[]> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-types-'));
   try {
@@ -70,15 +62,16 @@ async function types(): Promise<ArchivedFile[]> {
       env: systemEnvironment(),
       cwd: source,
     });
-    const contract = join(folder, 'contract/src/index.js');
-    return globSync('{sdk,contract}/src/*.d.ts', { cwd: folder })
-      .sort()
-      .map((file) => {
-        const text = readFileSync(join(folder, file), 'utf8')
-          .replace(/(['"])@svc\/contract\1/g, `'${relative(dirname(join(folder, file)), contract)}'`)
+    const own = globSync('*.d.ts', { cwd: join(folder, 'sdk/src') }).sort();
+    return [
+      { path: 'types/contract.d.ts', bytes: Buffer.from(contractDeclarations()) },
+      ...own.map((file) => {
+        const text = readFileSync(join(folder, 'sdk/src', file), 'utf8')
+          .replace(/(['"])@svc\/contract\1/g, "'./contract.js'")
           .replace(/(['"])(\.[^'"]*)\.ts\1/g, "'$2.js'");
         return { path: `types/${file}`, bytes: Buffer.from(text) };
-      });
+      }),
+    ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -7,7 +7,7 @@ import os
 import random
 import uuid
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Generic, Iterator, List, Mapping, NamedTuple, Optional, Tuple, TypeVar, Union
 from urllib.parse import urlencode
 
 LONGEST_WAIT_S = 60.0
@@ -61,11 +61,23 @@ class CallOptions:
     timeout: Optional[float] = None
 
 
-class Event(NamedTuple):
-    """A named event of a stream."""
+if TYPE_CHECKING:
+    EventName = TypeVar("EventName", bound=str)
+    EventData = TypeVar("EventData")
 
-    event: str
-    data: Any
+    class Event(NamedTuple, Generic[EventName, EventData]):
+        """A named event of a stream: a comparison of `event` tells the type of `data`."""
+
+        event: EventName
+        data: EventData
+
+else:
+    # Python before 3.11 has no generic one.
+    class Event(NamedTuple):
+        """A named event of a stream."""
+
+        event: str
+        data: Any
 
 
 @dataclass

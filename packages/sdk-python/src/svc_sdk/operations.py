@@ -127,7 +127,7 @@ class Hosts(Feature):
         """One host that is present now."""
         return self._transport.json("GET", f"/v1/hosts/{quote(device_id, safe='')}", options=options)
 
-    def stream(self, *, os: Optional[str] = None, hostname: Optional[str] = None, roots: Optional[str] = None, detached: Optional[Literal["true", "false"]] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def stream(self, *, os: Optional[str] = None, hostname: Optional[str] = None, roots: Optional[str] = None, detached: Optional[Literal["true", "false"]] = None, options: Optional[CallOptions] = None) -> Iterator[Union[Event[Literal["ready"], types.HostsStreamReady], Event[Literal["exec"], types.HostsStreamExec], Event[Literal["exec_cancel"], types.HostsStreamExecCancel]]]:
         """Be present as a host and receive operations. Yields until the stream is closed."""
         return self._transport.events("GET", "/v1/hosts/stream", query={"os": os, "hostname": hostname, "roots": roots, "detached": detached}, options=options)
 
@@ -159,15 +159,15 @@ class Hosts(Feature):
         """Keep a command from starting, or have its host end it."""
         return self._transport.json("DELETE", f"/v1/hosts/exec/{quote(req_id, safe='')}", options=options)
 
-    def exec_output(self, req_id: str, *, from_: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
+    def exec_output(self, req_id: str, *, from_: Optional[int] = None, options: Optional[CallOptions] = None) -> str:
         """What a command wrote, as text; with `Accept: text/event-stream` as it comes, until it is over."""
         return self._transport.text("GET", f"/v1/hosts/exec/{quote(req_id, safe='')}/output", query={"from": from_}, options=options)
 
-    def exec_output_events(self, req_id: str, *, from_: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def exec_output_events(self, req_id: str, *, from_: Optional[int] = None, options: Optional[CallOptions] = None) -> Iterator[Union[Event[Literal["chunk"], types.HostsExecOutputChunk], Event[Literal["end"], types.HostsExecOutputEnd]]]:
         """What a command wrote, as text; with `Accept: text/event-stream` as it comes, until it is over. As it comes, until it ends."""
         return self._transport.events("GET", f"/v1/hosts/exec/{quote(req_id, safe='')}/output", query={"from": from_}, options=options)
 
-    def append_output(self, req_id: str, body: Union[bytes, str], *, offset: str, options: Optional[CallOptions] = None) -> types.HostsAppendOutputAnswer:
+    def append_output(self, req_id: str, body: Union[bytes, str], *, offset: int, options: Optional[CallOptions] = None) -> types.HostsAppendOutputAnswer:
         """Add to what a command wrote; 10 MiB are kept, for 30 days."""
         return self._transport.json("POST", f"/v1/hosts/exec/{quote(req_id, safe='')}/output", query={"offset": offset}, data=body, options=options)
 
@@ -219,7 +219,7 @@ class Notifications(Feature):
         """Send a test notification to the caller's account; the answer says where it goes."""
         return self._transport.json("POST", "/v1/notifications/test", idempotent=True, options=options)
 
-    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Union[Event[Literal["ready"], types.NotificationsStreamReady], Event[Literal["notification"], types.NotificationsStreamNotification], Event[Literal["read_all"], types.NotificationsStreamReadAll]]]:
         """Notifications as they come, and as they are read on other devices. Yields until the stream is closed."""
         return self._transport.events("GET", "/v1/notifications/stream", query={"after": after}, options=options)
 
@@ -299,7 +299,7 @@ class Heartbeats(Feature):
         """Create a monitor; its `ping_url` is in this response only."""
         return self._transport.json("POST", "/v1/heartbeats", body=body, idempotent=True, options=options)
 
-    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Union[Event[Literal["ready"], types.NotificationsStreamReady], Event[Literal["heartbeat"], types.HeartbeatsStreamHeartbeat]]]:
         """Changes of the account's monitors, live. Yields until the stream is closed."""
         return self._transport.events("GET", "/v1/heartbeats/stream", query={"after": after}, options=options)
 
@@ -459,7 +459,7 @@ class Schedules(Feature):
         """Create a schedule from a template."""
         return self._transport.json("POST", "/v1/schedules/templates", body=body, idempotent=True, options=options)
 
-    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Union[Event[Literal["ready"], types.NotificationsStreamReady], Event[Literal["schedule"], types.SchedulesStreamSchedule]]]:
         """Changes of schedules and of their runs, live. Yields until the stream is closed."""
         return self._transport.events("GET", "/v1/schedules/stream", query={"after": after}, options=options)
 
@@ -507,7 +507,7 @@ class Scheduler(Feature):
         """What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over."""
         return self._transport.text("GET", f"/v1/schedule-runs/{quote(id, safe='')}/log", query={"from": from_}, options=options)
 
-    def log_events(self, id: str, *, from_: Optional[int] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def log_events(self, id: str, *, from_: Optional[int] = None, options: Optional[CallOptions] = None) -> Iterator[Union[Event[Literal["log"], types.SchedulerLogLog], Event[Literal["end"], types.SchedulerLogEnd]]]:
         """What a run wrote, as text; with `Accept: text/event-stream` as it comes, until the run is over. As it comes, until it ends."""
         return self._transport.events("GET", f"/v1/schedule-runs/{quote(id, safe='')}/log", query={"from": from_}, options=options)
 
@@ -583,7 +583,7 @@ class Sandboxes(Feature):
         """Create a sandbox. If `backend` is unset: v2, or v1 when v2 is unavailable."""
         return self._transport.json("POST", "/v1/sandboxes", body=body or {}, idempotent=True, options=options)
 
-    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Union[Event[Literal["ready"], types.NotificationsStreamReady], Event[Literal["sandbox"], types.SandboxesStreamSandbox]]]:
         """Changes of the account's sandboxes, live. Yields until the stream is closed."""
         return self._transport.events("GET", "/v1/sandboxes/stream", query={"after": after}, options=options)
 
@@ -811,7 +811,7 @@ class Sessions(Feature):
         """Begin a session."""
         return self._transport.json("POST", "/v1/sessions", body=body or {}, idempotent=True, options=options)
 
-    def stream(self, *, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def stream(self, *, options: Optional[CallOptions] = None) -> Iterator[Event[Literal["control"], types.SessionControl]]:
         """What other devices ask the calling one for: what it has not acknowledged, then what comes. Yields until the stream is closed."""
         return self._transport.events("GET", "/v1/sessions/stream", options=options)
 
@@ -839,11 +839,11 @@ class Sessions(Feature):
         """Append events behind the last one that the caller knows."""
         return self._transport.json("POST", f"/v1/sessions/{quote(id, safe='')}/events", body=body, options=options)
 
-    def events(self, id: str, *, after: Optional[str] = None, limit: Optional[int] = None, options: Optional[CallOptions] = None) -> types.SessionsEventsAnswer:
+    def events(self, id: str, *, after: Optional[int] = None, limit: Optional[int] = None, options: Optional[CallOptions] = None) -> types.SessionsEventsAnswer:
         """Events of a session, oldest first."""
         return self._transport.json("GET", f"/v1/sessions/{quote(id, safe='')}/events", query={"after": after, "limit": limit}, options=options)
 
-    def follow(self, id: str, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def follow(self, id: str, *, after: Optional[int] = None, options: Optional[CallOptions] = None) -> Iterator[Union[Event[Literal["event"], types.SessionEvent], Event[Literal["control"], types.SessionControl], Event[Literal["lease"], types.SessionsFollowLease]]]:
         """Events of a session, those that are stored and then those that come. Yields until the stream is closed."""
         return self._transport.events("GET", f"/v1/sessions/{quote(id, safe='')}/stream", query={"after": after}, options=options)
 
@@ -879,7 +879,7 @@ class Prompts(Feature):
         """Keep a prompt for later; one that is kept already answers 200 with `created: false`."""
         return self._transport.json("POST", "/v1/prompts", body=body, idempotent=True, options=options)
 
-    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Union[Event[Literal["ready"], types.NotificationsStreamReady], Event[Literal["prompt"], types.PromptsStreamPrompt]]]:
         """Changes of the account's prompts. Yields until the stream is closed."""
         return self._transport.events("GET", "/v1/prompts/stream", query={"after": after}, options=options)
 
@@ -971,7 +971,7 @@ class Transcripts(Feature):
         """How much of the allowance of the month is used."""
         return self._transport.json("GET", "/v1/transcripts/usage", options=options)
 
-    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Union[Event[Literal["ready"], types.NotificationsStreamReady], Event[Literal["transcript"], types.TranscriptsStreamTranscript]]]:
         """Changes of the account's transcripts, and live captions. Yields until the stream is closed."""
         return self._transport.events("GET", "/v1/transcripts/stream", query={"after": after}, options=options)
 
@@ -987,11 +987,11 @@ class Transcripts(Feature):
         """Ask a question across recordings."""
         return self._transport.json("POST", "/v1/transcripts/ask", body=body, idempotent=True, options=options)
 
-    def words(self, id: str, *, from_ms: Optional[str] = None, to_ms: Optional[str] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.TranscriptsWordsAnswer:
+    def words(self, id: str, *, from_ms: Optional[int] = None, to_ms: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.TranscriptsWordsAnswer:
         """Utterances of a span of time, with their words."""
         return self._transport.json("GET", f"/v1/transcripts/{quote(id, safe='')}/words", query={"from_ms": from_ms, "to_ms": to_ms, "cursor": cursor}, options=options)
 
-    def words_all(self, id: str, *, from_ms: Optional[str] = None, to_ms: Optional[str] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Utterance]:
+    def words_all(self, id: str, *, from_ms: Optional[int] = None, to_ms: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[types.Utterance]:
         """Utterances of a span of time, with their words. Every item, page after page."""
         return self._transport.pages("GET", f"/v1/transcripts/{quote(id, safe='')}/words", query={"from_ms": from_ms, "to_ms": to_ms, "cursor": cursor}, items="utterances", options=options)
 
@@ -1439,7 +1439,7 @@ class Events(Feature):
         """Changes of the account after a cursor, oldest first; waits for one when there is none."""
         return self._transport.json("GET", "/v1/events", query={"after": after, "topics": topics, "limit": limit, "wait_s": wait_s}, options=options)
 
-    def stream(self, *, after: Optional[str] = None, topics: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Event]:
+    def stream(self, *, after: Optional[str] = None, topics: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Union[Event[Literal["ready"], types.EventsStreamReady], Event[Literal["change"], types.Change]]]:
         """Changes of the account after a cursor, and as they come. Yields until the stream is closed."""
         return self._transport.events("GET", "/v1/events/stream", query={"after": after, "topics": topics}, options=options)
 

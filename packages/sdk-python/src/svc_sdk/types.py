@@ -46,8 +46,6 @@ BadgeEndpoint = TypedDict("BadgeEndpoint", {"schemaVersion": "Literal[1]", "labe
 
 Bookmark = TypedDict("Bookmark", {"id": "str", "at_ms": "int", "note": "Union[str, None]", "created_at": "str"})
 
-Change = TypedDict("Change", {"cursor": "str", "topic": "Literal[\"hosts\", \"notifications\", \"heartbeats\", \"schedules\", \"scheduler\", \"sandboxes\", \"sessions\", \"prompts\", \"transcripts\", \"environments\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[Dict[str, Any]]"})
-
 ChatCompletion = TypedDict("ChatCompletion", {"id": "str", "model": "str", "choices": "List[ChatCompletionChoicesItem]"})
 
 ChatCompletionChoicesItem = TypedDict("ChatCompletionChoicesItem", {"index": "int", "message": "ChatCompletionChoicesItemMessage", "finish_reason": "str"})
@@ -88,6 +86,8 @@ EndedProcess = TypedDict("EndedProcess", {"pid": "int", "command": "str", "signa
 
 Environment = TypedDict("Environment", {"id": "str", "projectId": "str", "ownerUserId": "str", "orgId": "Union[str, None]", "forUserId": "Union[str, None]", "for_user_id": "Union[str, None]", "isolation": "str", "name": "str", "slug": "str", "provider": "Literal[\"byo\", \"managed_a\", \"managed_b\"]", "region": "Union[str, None]", "size": "Union[Literal[\"small\", \"medium\", \"large\"], None]", "state": "Literal[\"pending\", \"creating\", \"enrolling\", \"running\", \"stopping\", \"stopped\", \"starting\", \"archived\", \"failed\", \"destroying\", \"destroyed\"]", "stateReason": "Union[str, None]", "deviceId": "Union[str, None]", "providerRef": "Union[str, None]", "publicIp": "Union[str, None]", "idleTimeoutMinutes": "int", "lastActivityAt": "Union[str, None]", "startedAt": "Union[str, None]", "stoppedAt": "Union[str, None]", "hourlyRateMicroEur": "Union[int, None]", "includedHoursUsedSeconds": "int", "metadata": "Dict[str, Any]", "createdAt": "str", "updatedAt": "str"})
 
+EnvironmentsChange = TypedDict("EnvironmentsChange", {"cursor": "str", "topic": "Literal[\"environments\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[Environment]"})
+
 Error = TypedDict("Error", {"error": "ErrorError"})
 
 ErrorError = TypedDict("ErrorError", {"message": "str", "type": "str", "code": "str", "details": "NotRequired[ErrorErrorDetails]"})
@@ -114,6 +114,8 @@ Heartbeat = TypedDict("Heartbeat", {"id": "str", "name": "str", "slug": "NotRequ
 
 HeartbeatLogEntry = TypedDict("HeartbeatLogEntry", {"at": "str", "kind": "Literal[\"ping\", \"flip\"]", "ping": "NotRequired[Ping]", "from": "NotRequired[Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]]", "to": "NotRequired[Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]]"})
 
+HeartbeatsChange = TypedDict("HeartbeatsChange", {"cursor": "str", "topic": "Literal[\"heartbeats\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[Heartbeat]"})
+
 Host = TypedDict("Host", {"device_id": "str", "name": "str", "platform": "str", "os": "str", "hostname": "str", "roots": "List[str]", "since": "int", "last_seen": "int"})
 
 HostExec = TypedDict("HostExec", {"req_id": "str", "device_id": "str", "op": "str", "state": "Literal[\"waiting\", \"sent\", \"running\", \"done\", \"expired\", \"cancelled\", \"unknown\"]", "ok": "NotRequired[bool]", "result": "NotRequired[Any]", "error": "NotRequired[str]", "exit_code": "NotRequired[int]", "output_bytes": "int", "truncated": "NotRequired[bool]", "created_at": "str", "started_at": "NotRequired[str]", "cancel_asked_at": "NotRequired[str]", "finished_at": "NotRequired[str]", "expires_at": "str"})
@@ -121,6 +123,8 @@ HostExec = TypedDict("HostExec", {"req_id": "str", "device_id": "str", "op": "st
 HostExecResult = TypedDict("HostExecResult", {"req_id": "str", "ok": "bool", "result": "Any", "error": "NotRequired[str]"})
 
 HostExecTaken = TypedDict("HostExecTaken", {"req_id": "str", "state": "Literal[\"waiting\", \"sent\", \"running\", \"done\", \"expired\", \"cancelled\", \"unknown\"]"})
+
+HostsChange = TypedDict("HostsChange", {"cursor": "str", "topic": "Literal[\"hosts\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[Union[Host, HostExec]]"})
 
 Insights = TypedDict("Insights", {"language": "Union[str, None]", "title": "str", "summary": "str", "key_points": "List[InsightsKeyPointsItem]", "actions": "List[InsightsActionsItem]", "decisions": "List[InsightsKeyPointsItem]", "open_questions": "List[InsightsKeyPointsItem]", "prompts": "List[InsightsPromptsItem]", "model": "str", "generated_at": "str", "stale": "bool", "dropped": "int"})
 
@@ -224,6 +228,10 @@ NotificationRuleInput = TypedDict("NotificationRuleInput", {"type": "Union[Liter
 
 NotificationRuleInputQuietHours = TypedDict("NotificationRuleInputQuietHours", {"from": "str", "to": "str", "tz": "str"})
 
+NotificationsChange = TypedDict("NotificationsChange", {"cursor": "str", "topic": "Literal[\"notifications\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[Union[Notification, NotificationsChangeRecord2]]"})
+
+NotificationsChangeRecord2 = TypedDict("NotificationsChangeRecord2", {"read_at": "str"})
+
 OneShot = TypedDict("OneShot", {"cmd": "NotRequired[Union[List[str], None]]", "shell": "NotRequired[Union[str, None]]", "language": "NotRequired[Union[Literal[\"python\", \"bash\"], None]]", "code": "NotRequired[Union[str, None]]", "env": "NotRequired[Union[Dict[str, str], None]]", "cwd": "NotRequired[Union[str, None]]", "timeout_seconds": "NotRequired[Union[int, None]]", "stdin": "NotRequired[Union[str, None]]", "inputs": "NotRequired[Union[List[CommandInputsItem], None]]", "backend": "NotRequired[Union[Literal[\"v1\", \"v2\"], None]]", "template": "NotRequired[Union[Literal[\"svc-base\", \"office-acte\", \"desktop\"], None]]", "egress": "NotRequired[Union[Union[NewSandboxEgress11, NewSandboxEgress12, NewSandboxEgress13], None]]", "metadata": "NotRequired[Union[Dict[str, str], None]]"})
 
 OverviewItem = TypedDict("OverviewItem", {"id": "str", "kind": "Literal[\"heartbeat_down\", \"heartbeat_late\", \"run_approval\", \"run_failed\", \"run_stuck\", \"transcript_failed\", \"environment_failed\", \"prompt_due\", \"notification_critical\", \"schedules_paused\"]", "severity": "Literal[\"critical\", \"warning\", \"info\"]", "title": "str", "waiting_for": "NotRequired[Literal[\"account_paused\", \"back_off\", \"earlier_run\", \"cloud\", \"starting\", \"no_host\", \"tags\", \"host_paused\", \"not_approved\", \"host_busy\"]]", "detail": "NotRequired[str]", "muted_until": "NotRequired[str]", "since": "str", "href": "str", "actions": "List[Action]"})
@@ -239,6 +247,8 @@ Prompt = TypedDict("Prompt", {"id": "str", "prompt": "str", "text_hash": "str", 
 PromptReport = TypedDict("PromptReport", {"verdict": "Literal[\"done\", \"partial\", \"not_started\"]", "summary": "str", "changed": "str", "remaining": "str"})
 
 PromptTurn = TypedDict("PromptTurn", {"ok": "bool", "exit_code": "NotRequired[int]", "error": "NotRequired[str]"})
+
+PromptsChange = TypedDict("PromptsChange", {"cursor": "str", "topic": "Literal[\"prompts\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[Prompt]"})
 
 PublicTranscript = TypedDict("PublicTranscript", {"title": "str", "started_at": "str", "duration_ms": "Union[int, None]", "language": "Union[str, None]", "speakers": "List[PublicTranscriptSpeakersItem]", "utterances": "List[PublicTranscriptUtterancesItem]", "summary": "Union[str, None]", "key_points": "List[PublicTranscriptKeyPointsItem]", "actions": "List[PublicTranscriptActionsItem]", "expiresAt": "Union[str, None]"})
 
@@ -304,6 +314,10 @@ SandboxChange = TypedDict("SandboxChange", {"ttl_seconds": "NotRequired[Union[in
 
 SandboxEvent = TypedDict("SandboxEvent", {"id": "str", "at": "str", "kind": "Literal[\"created\", \"paused\", \"resumed\", \"forked\", \"extended\", \"stopped\", \"failed\"]", "detail": "Dict[str, Any]"})
 
+SandboxesChange = TypedDict("SandboxesChange", {"cursor": "str", "topic": "Literal[\"sandboxes\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[SandboxesChangeRecord]"})
+
+SandboxesChangeRecord = TypedDict("SandboxesChangeRecord", {"id": "str", "object": "Literal[\"sandbox\"]", "status": "Literal[\"running\", \"paused\", \"stopped\", \"expired\", \"destroyed\"]", "backend": "Literal[\"v1\", \"v2\"]", "restored": "NotRequired[bool]", "template": "Literal[\"svc-base\", \"office-acte\", \"desktop\"]", "egress": "Union[NewSandboxEgress11, ResumedSandboxEgress2, NewSandboxEgress13]", "created_at": "str", "expires_at": "str", "last_exec_at": "Union[str, None]", "metadata": "Dict[str, str]", "usage": "ResumedSandboxUsage", "ended_after_resume": "NotRequired[List[EndedProcess]]", "parent_id": "NotRequired[str]", "name": "NotRequired[str]"})
+
 Schedule = TypedDict("Schedule", {"id": "str", "name": "str", "description": "NotRequired[str]", "enabled": "bool", "trigger": "Trigger", "target": "Target", "failover": "NotRequired[List[List[str]]]", "native": "NotRequired[bool]", "policy": "NotRequired[SchedulePolicy]", "misfire": "NotRequired[Literal[\"skip\", \"once\", \"all_within\"]]", "misfire_window_min": "NotRequired[int]", "overlap": "NotRequired[Literal[\"skip\", \"queue\", \"kill\"]]", "timeout_s": "NotRequired[int]", "retries": "NotRequired[int]", "retry_backoff_s": "NotRequired[int]", "late_after_s": "NotRequired[int]", "alert_on_fail": "NotRequired[bool]", "notify": "NotRequired[Literal[\"on_failure\", \"on_change\", \"always\", \"never\"]]", "template": "NotRequired[str]", "kind": "Literal[\"agent\", \"shell\", \"http\", \"chain\", \"phone_action\"]", "spec": "Dict[str, Any]", "command_hash": "NotRequired[str]", "next_run_at": "NotRequired[str]", "last_run_at": "NotRequired[str]", "upcoming": "List[str]", "approvals": "NotRequired[List[ScheduleApprovalsItem]]", "created_at": "str", "updated_at": "str"})
 
 SchedulePolicy = TypedDict("SchedulePolicy", {"approval": "NotRequired[Literal[\"never\", \"always\", \"outside_hours\"]]", "quiet_hours": "NotRequired[SchedulePolicyQuietHours]", "max_runs_per_hour": "NotRequired[int]", "budget_micro_usd_per_run": "NotRequired[int]", "budget_micro_usd_per_day": "NotRequired[int]", "skip_days": "NotRequired[SchedulePolicySkipDays]", "pause_after_failures": "NotRequired[int]"})
@@ -318,7 +332,17 @@ ScheduleChanges = TypedDict("ScheduleChanges", {"description": "NotRequired[Unio
 
 ScheduleChangesPolicy1 = TypedDict("ScheduleChangesPolicy1", {"approval": "NotRequired[Union[Literal[\"never\", \"always\", \"outside_hours\"], None]]", "quiet_hours": "NotRequired[Union[NewScheduleOf1PolicyQuietHours, None]]", "max_runs_per_hour": "NotRequired[Union[int, None]]", "budget_micro_usd_per_run": "NotRequired[Union[int, None]]", "budget_micro_usd_per_day": "NotRequired[Union[int, None]]", "skip_days": "NotRequired[Union[NewScheduleOf1PolicySkipDays, None]]", "pause_after_failures": "NotRequired[Union[int, None]]"})
 
+SchedulerChange = TypedDict("SchedulerChange", {"cursor": "str", "topic": "Literal[\"scheduler\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[SchedulerChangeRecord]"})
+
+SchedulerChangeRecord = TypedDict("SchedulerChangeRecord", {"id": "str", "schedule_id": "str", "state": "Literal[\"pending\", \"awaiting_approval\", \"running\", \"succeeded\", \"failed\", \"timed_out\", \"skipped\", \"cancelled\", \"expired\"]", "attempt": "int"})
+
 SchedulerHost = TypedDict("SchedulerHost", {"id": "str", "device_id": "str", "name": "str", "platform": "str", "tags": "List[str]", "kinds": "List[Literal[\"agent\", \"shell\", \"http\", \"phone_action\"]]", "online": "bool", "last_seen": "str", "paused": "bool", "max_parallel": "NotRequired[int]", "running": "int"})
+
+SchedulesChange = TypedDict("SchedulesChange", {"cursor": "str", "topic": "Literal[\"schedules\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[Union[SchedulesChangeRecord1, SchedulesChangeRecord2]]"})
+
+SchedulesChangeRecord1 = TypedDict("SchedulesChangeRecord1", {"id": "str", "name": "str", "enabled": "bool"})
+
+SchedulesChangeRecord2 = TypedDict("SchedulesChangeRecord2", {"paused": "bool"})
 
 SearchAnswer = TypedDict("SearchAnswer", {"results": "List[SearchResult]", "provider": "str", "took_ms": "int", "cached": "bool", "coverage": "float", "sources_tried": "List[str]", "degraded": "List[str]", "intent": "Literal[\"currency\", \"weather\", \"news\", \"docs\", \"code\", \"general\"]", "rerank": "SearchAnswerRerank"})
 
@@ -335,6 +359,8 @@ SessionControl = TypedDict("SessionControl", {"id": "str", "session_id": "str", 
 SessionEvent = TypedDict("SessionEvent", {"seq": "int", "type": "Literal[\"turn_start\", \"delta\", \"turn_end\", \"message\", \"tool\"]", "turn_id": "str", "id": "NotRequired[str]", "role": "NotRequired[str]", "text": "NotRequired[str]", "data": "NotRequired[Dict[str, Any]]", "device_id": "str", "at": "str"})
 
 SessionLease = TypedDict("SessionLease", {"device_id": "str", "expires_at": "str"})
+
+SessionsChange = TypedDict("SessionsChange", {"cursor": "str", "topic": "Literal[\"sessions\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[Session]"})
 
 Speaker = TypedDict("Speaker", {"label": "str", "name": "Union[str, None]", "is_self": "bool", "talk_ms": "int", "utterance_count": "int"})
 
@@ -379,6 +405,10 @@ TranscriptFolder = TypedDict("TranscriptFolder", {"id": "str", "name": "str", "c
 TranscriptShare = TypedDict("TranscriptShare", {"id": "str", "url": "None", "createdAt": "str", "expiresAt": "Union[str, None]", "lastViewedAt": "Union[str, None]", "views": "int"})
 
 TranscriptSummary = TypedDict("TranscriptSummary", {"id": "str", "client_id": "Union[str, None]", "source": "str", "title": "str", "language": "Union[str, None]", "status": "Literal[\"recording\", \"queued\", \"transcribing\", \"analyzing\", \"ready\", \"failed\"]", "processing": "Union[TranscriptProcessing1, None]", "started_at": "str", "duration_ms": "Union[int, None]", "created_at": "str", "updated_at": "str", "error": "Union[str, None]", "attempts": "int", "max_attempts": "int", "last_error": "Union[str, None]", "next_attempt_at": "Union[str, None]", "audio_purged_at": "Union[str, None]", "audio_expires_at": "Union[str, None]", "tracks": "List[TranscriptTracksItem]", "folder_id": "Union[str, None]", "tags": "List[str]", "pinned_at": "Union[str, None]", "consent": "Union[str, None]", "degraded": "List[Literal[\"transcription\", \"insights\", \"semantic\"]]", "edits_lost": "int", "speakers": "List[Speaker]"})
+
+TranscriptsChange = TypedDict("TranscriptsChange", {"cursor": "str", "topic": "Literal[\"transcripts\"]", "op": "Literal[\"created\", \"updated\", \"deleted\"]", "id": "str", "at": "str", "record": "NotRequired[TranscriptsChangeRecord]"})
+
+TranscriptsChangeRecord = TypedDict("TranscriptsChangeRecord", {"id": "str", "status": "Literal[\"recording\", \"queued\", \"transcribing\", \"analyzing\", \"ready\", \"failed\"]", "title": "str", "updated_at": "str"})
 
 TriggerOf1 = TypedDict("TriggerOf1", {"type": "Literal[\"cron\"]", "expr": "str", "tz": "NotRequired[str]"})
 
@@ -446,6 +476,12 @@ MachinesApprovalsAnswerApprovalsItem = TypedDict("MachinesApprovalsAnswerApprova
 
 HostsListAnswer = TypedDict("HostsListAnswer", {"hosts": "List[Host]"})
 
+HostsStreamReady = TypedDict("HostsStreamReady", {"device_id": "str", "since": "int"})
+
+HostsStreamExec = TypedDict("HostsStreamExec", {"req_id": "str", "op": "str", "args": "Dict[str, Any]", "timeout_ms": "int", "from_device_id": "NotRequired[str]", "deadline": "int", "detached": "NotRequired[Literal[True]]"})
+
+HostsStreamExecCancel = TypedDict("HostsStreamExecCancel", {"req_id": "str"})
+
 HostsExecBody = TypedDict("HostsExecBody", {"op": "str", "args": "NotRequired[Union[Dict[str, Any], None]]", "timeout_ms": "NotRequired[Union[int, None]]", "if_offline": "NotRequired[Union[Literal[\"refuse\", \"wait\"], None]]", "detach": "NotRequired[Union[bool, None]]", "expires_in_s": "NotRequired[Union[int, None]]"})
 
 HostsResultBody = TypedDict("HostsResultBody", {"ok": "bool", "result": "NotRequired[Any]", "error": "NotRequired[Union[str, None]]", "unknown": "NotRequired[Union[bool, None]]"})
@@ -459,6 +495,10 @@ HostsResultsBodyResultsItem = TypedDict("HostsResultsBodyResultsItem", {"ok": "b
 HostsResultsAnswer = TypedDict("HostsResultsAnswer", {"taken": "List[bool]"})
 
 HostsListExecsAnswer = TypedDict("HostsListExecsAnswer", {"execs": "List[HostExec]", "next_cursor": "NotRequired[str]"})
+
+HostsExecOutputChunk = TypedDict("HostsExecOutputChunk", {"from": "int", "to": "int", "text": "str"})
+
+HostsExecOutputEnd = TypedDict("HostsExecOutputEnd", {"state": "Literal[\"waiting\", \"sent\", \"running\", \"done\", \"expired\", \"cancelled\", \"unknown\"]", "bytes": "int"})
 
 HostsAppendOutputAnswer = TypedDict("HostsAppendOutputAnswer", {"bytes": "int", "full": "bool"})
 
@@ -496,6 +536,12 @@ NotificationsSendTestAnswer = TypedDict("NotificationsSendTestAnswer", {"notific
 
 NotificationsSendTestAnswerTargetsItem = TypedDict("NotificationsSendTestAnswerTargetsItem", {"channel": "str", "to": "NotRequired[str]", "sent": "bool", "reason": "NotRequired[str]"})
 
+NotificationsStreamReady = TypedDict("NotificationsStreamReady", {"cursor": "str", "missed": "bool"})
+
+NotificationsStreamNotification = TypedDict("NotificationsStreamNotification", {"id": "str", "type": "NotRequired[str]", "title": "NotRequired[str]", "body": "NotRequired[str]", "url": "NotRequired[str]", "web_url": "NotRequired[str]", "severity": "NotRequired[Literal[\"info\", \"warning\", \"critical\"]]", "data": "NotRequired[Dict[str, Any]]", "created_at": "NotRequired[str]", "read_at": "NotRequired[str]", "archived_at": "NotRequired[str]", "resolved_at": "NotRequired[str]", "resolution": "NotRequired[Literal[\"approved\", \"skipped\", \"cancelled\", \"expired\", \"started\", \"done\", \"recovered\", \"resumed\", \"paused\", \"postponed\", \"accepted\", \"declined\", \"dismissed\", \"removed\"]]", "actions": "NotRequired[List[Action]]", "op": "Literal[\"created\", \"updated\"]", "cursor": "str"})
+
+NotificationsStreamReadAll = TypedDict("NotificationsStreamReadAll", {"at": "str", "cursor": "str"})
+
 NotificationsVapidKeyAnswer = TypedDict("NotificationsVapidKeyAnswer", {"public_key": "str"})
 
 NotificationsListSubscriptionsAnswer = TypedDict("NotificationsListSubscriptionsAnswer", {"subscriptions": "List[NotificationsListSubscriptionsAnswerSubscriptionsItem]", "next_cursor": "NotRequired[str]"})
@@ -531,6 +577,10 @@ NotificationsWebhookDeliveriesAnswer = TypedDict("NotificationsWebhookDeliveries
 HeartbeatsListAnswer = TypedDict("HeartbeatsListAnswer", {"heartbeats": "List[Heartbeat]", "next_cursor": "NotRequired[str]"})
 
 HeartbeatsCreateBody = TypedDict("HeartbeatsCreateBody", {"name": "str", "slug": "NotRequired[Union[str, None]]", "period_s": "NotRequired[Union[int, None]]", "cron": "NotRequired[Union[str, None]]", "grace_s": "NotRequired[Union[int, None]]", "tags": "NotRequired[Union[List[str], None]]", "tz": "NotRequired[Union[str, None]]"})
+
+HeartbeatsStreamHeartbeat = TypedDict("HeartbeatsStreamHeartbeat", {"op": "Literal[\"created\", \"updated\", \"deleted\"]", "heartbeat": "HeartbeatsStreamHeartbeatHeartbeat", "cursor": "str"})
+
+HeartbeatsStreamHeartbeatHeartbeat = TypedDict("HeartbeatsStreamHeartbeatHeartbeat", {"id": "str", "name": "NotRequired[str]", "slug": "NotRequired[str]", "period_s": "NotRequired[int]", "cron": "NotRequired[Union[str, None]]", "grace_s": "NotRequired[int]", "tz": "NotRequired[str]", "status": "NotRequired[Literal[\"new\", \"up\", \"late\", \"down\", \"paused\"]]", "tags": "NotRequired[List[str]]", "expected_at": "NotRequired[str]", "down_since": "NotRequired[str]", "paused_until": "NotRequired[str]", "muted_until": "NotRequired[str]", "days": "NotRequired[str]", "last_ping_at": "NotRequired[str]", "last_start_at": "NotRequired[str]", "last_exit_code": "NotRequired[int]", "created_at": "NotRequired[str]", "updated_at": "NotRequired[str]"})
 
 HeartbeatsUpdateBody = TypedDict("HeartbeatsUpdateBody", {"name": "NotRequired[Union[str, None]]", "slug": "NotRequired[Union[str, None]]", "period_s": "NotRequired[Union[int, None]]", "cron": "NotRequired[Union[str, None]]", "grace_s": "NotRequired[Union[int, None]]", "tz": "NotRequired[Union[str, None]]", "tags": "NotRequired[Union[List[str], None]]", "paused": "NotRequired[Union[bool, None]]", "paused_until": "NotRequired[Union[str, None]]", "muted_until": "NotRequired[Union[str, None]]"})
 
@@ -592,6 +642,8 @@ SchedulesUseTemplateBody = TypedDict("SchedulesUseTemplateBody", {"template": "s
 
 SchedulesUseTemplateAnswer = TypedDict("SchedulesUseTemplateAnswer", {"schedule": "Schedule"})
 
+SchedulesStreamSchedule = TypedDict("SchedulesStreamSchedule", {"op": "Literal[\"created\", \"updated\", \"deleted\", \"paused\", \"resumed\", \"run\"]", "state": "str", "schedule_id": "NotRequired[str]", "run_id": "NotRequired[str]", "attempt": "NotRequired[int]", "cursor": "str"})
+
 SchedulerClaimBody = TypedDict("SchedulerClaimBody", {"device_id": "NotRequired[Union[str, None]]", "kinds": "NotRequired[Union[List[Literal[\"agent\", \"shell\", \"http\", \"phone_action\"]], None]]", "tags": "NotRequired[Union[List[str], None]]", "again": "NotRequired[Union[bool, None]]", "wait_s": "NotRequired[Union[float, None]]"})
 
 SchedulerClaimAnswer = TypedDict("SchedulerClaimAnswer", {"run": "Union[SchedulerClaimAnswerRun1, None]"})
@@ -615,6 +667,10 @@ SchedulerCancelAnswer = TypedDict("SchedulerCancelAnswer", {"run": "Run"})
 SchedulerRunsAnswer = TypedDict("SchedulerRunsAnswer", {"runs": "List[Run]", "next_cursor": "NotRequired[str]"})
 
 SchedulerRerunAnswer = TypedDict("SchedulerRerunAnswer", {"queued": "bool", "run_id": "NotRequired[str]"})
+
+SchedulerLogLog = TypedDict("SchedulerLogLog", {"from": "int", "text": "str"})
+
+SchedulerLogEnd = TypedDict("SchedulerLogEnd", {"state": "str", "bytes": "int"})
 
 SchedulerAppendLogAnswer = TypedDict("SchedulerAppendLogAnswer", {"bytes": "int", "full": "bool"})
 
@@ -647,6 +703,10 @@ SandboxesPreviewBody = TypedDict("SandboxesPreviewBody", {"port": "int", "ttl_se
 SandboxesPreviewAnswer = TypedDict("SandboxesPreviewAnswer", {"port": "int", "url": "str", "expires_at": "str"})
 
 SandboxesListAnswer = TypedDict("SandboxesListAnswer", {"object": "Literal[\"list\"]", "data": "List[Sandbox]", "next_cursor": "NotRequired[str]"})
+
+SandboxesStreamSandbox = TypedDict("SandboxesStreamSandbox", {"op": "Literal[\"created\", \"updated\", \"deleted\"]", "sandbox": "SandboxesStreamSandboxSandbox", "cursor": "str"})
+
+SandboxesStreamSandboxSandbox = TypedDict("SandboxesStreamSandboxSandbox", {"id": "str", "object": "NotRequired[Literal[\"sandbox\"]]", "status": "NotRequired[Literal[\"running\", \"paused\", \"stopped\", \"expired\", \"destroyed\"]]", "backend": "NotRequired[Literal[\"v1\", \"v2\"]]", "restored": "NotRequired[bool]", "template": "NotRequired[Literal[\"svc-base\", \"office-acte\", \"desktop\"]]", "egress": "NotRequired[Union[NewSandboxEgress11, ResumedSandboxEgress2, NewSandboxEgress13]]", "created_at": "NotRequired[str]", "expires_at": "NotRequired[str]", "last_exec_at": "NotRequired[Union[str, None]]", "metadata": "NotRequired[Dict[str, str]]", "usage": "NotRequired[ResumedSandboxUsage]", "ended_after_resume": "NotRequired[List[EndedProcess]]", "parent_id": "NotRequired[str]", "name": "NotRequired[str]", "cost_micro_eur": "NotRequired[int]"})
 
 SandboxesEventsAnswer = TypedDict("SandboxesEventsAnswer", {"events": "List[SandboxEvent]", "next_cursor": "NotRequired[str]"})
 
@@ -700,6 +760,8 @@ SessionsAppendAnswer = TypedDict("SessionsAppendAnswer", {"seq": "int"})
 
 SessionsEventsAnswer = TypedDict("SessionsEventsAnswer", {"events": "List[SessionEvent]", "seq": "int"})
 
+SessionsFollowLease = TypedDict("SessionsFollowLease", {"lease": "NotRequired[SessionLease]"})
+
 SessionsSendControlBody = TypedDict("SessionsSendControlBody", {"type": "str", "text": "NotRequired[Union[str, None]]", "target_device_id": "NotRequired[Union[str, None]]"})
 
 PromptsListAnswer = TypedDict("PromptsListAnswer", {"prompts": "List[Prompt]", "next_cursor": "NotRequired[str]"})
@@ -707,6 +769,10 @@ PromptsListAnswer = TypedDict("PromptsListAnswer", {"prompts": "List[Prompt]", "
 PromptsCreateBody = TypedDict("PromptsCreateBody", {"prompt": "str", "source": "NotRequired[Union[str, None]]", "goal_key": "NotRequired[Union[str, None]]", "not_before": "NotRequired[Union[str, None]]", "auto_run": "NotRequired[Union[bool, None]]", "target_device_id": "NotRequired[Union[str, None]]"})
 
 PromptsCreateAnswer = TypedDict("PromptsCreateAnswer", {"created": "bool", "id": "str", "prompt": "Prompt"})
+
+PromptsStreamPrompt = TypedDict("PromptsStreamPrompt", {"op": "Literal[\"create\", \"update\", \"delete\"]", "prompt": "PromptsStreamPromptPrompt", "cursor": "str"})
+
+PromptsStreamPromptPrompt = TypedDict("PromptsStreamPromptPrompt", {"id": "str", "prompt": "NotRequired[str]", "text_hash": "NotRequired[str]", "source": "NotRequired[str]", "goal_key": "NotRequired[str]", "not_before": "NotRequired[str]", "auto_run": "NotRequired[bool]", "target_device_id": "NotRequired[str]", "status": "NotRequired[Literal[\"open\", \"launched\", \"sent\", \"answered\", \"verified\", \"done\", \"dismissed\", \"superseded\"]]", "match_ref": "NotRequired[str]", "match_turn_id": "NotRequired[str]", "run_session_id": "NotRequired[str]", "waiting_for": "NotRequired[str]", "last_turn": "NotRequired[PromptTurn]", "report": "NotRequired[PromptReport]", "created_at": "NotRequired[str]", "updated_at": "NotRequired[str]", "launched_at": "NotRequired[str]", "sent_at": "NotRequired[str]", "answered_at": "NotRequired[str]", "verified_at": "NotRequired[str]", "superseded_by": "NotRequired[str]"})
 
 PromptsVerifyAllBody = TypedDict("PromptsVerifyAllBody", {"ids": "NotRequired[Union[List[str], None]]", "cursor": "NotRequired[Union[str, None]]"})
 
@@ -749,6 +815,12 @@ TranscriptsCreateBody = TypedDict("TranscriptsCreateBody", {"client_id": "NotReq
 TranscriptsCreateAnswer = TypedDict("TranscriptsCreateAnswer", {"transcript": "Transcript"})
 
 TranscriptsUsageAnswer = TypedDict("TranscriptsUsageAnswer", {"period_start": "str", "period_end": "str", "limit_ms": "int", "heard": "bool", "used_ms": "int", "reserved_ms": "int", "remaining_ms": "int", "max_recording_ms": "int", "recordings": "int"})
+
+TranscriptsStreamTranscript = TypedDict("TranscriptsStreamTranscript", {"op": "Literal[\"created\", \"updated\", \"deleted\", \"live\"]", "id": "str", "status": "NotRequired[Literal[\"recording\", \"queued\", \"transcribing\", \"analyzing\", \"ready\", \"failed\"]]", "cursor": "NotRequired[str]", "live": "NotRequired[TranscriptsStreamTranscriptLive]"})
+
+TranscriptsStreamTranscriptLive = TypedDict("TranscriptsStreamTranscriptLive", {"finals": "List[TranscriptsStreamTranscriptLiveFinalsItem]", "partial": "NotRequired[str]", "level": "NotRequired[float]", "device": "NotRequired[str]", "elapsed_ms": "NotRequired[int]", "paused": "NotRequired[bool]"})
+
+TranscriptsStreamTranscriptLiveFinalsItem = TypedDict("TranscriptsStreamTranscriptLiveFinalsItem", {"text": "str", "speaker": "NotRequired[str]", "track": "NotRequired[str]", "start_ms": "int", "end_ms": "int"})
 
 TranscriptsSearchAnswer = TypedDict("TranscriptsSearchAnswer", {"results": "List[TranscriptsSearchAnswerResultsItem]", "mode": "str", "took_ms": "int", "degraded": "List[Literal[\"semantic\"]]", "next_cursor": "NotRequired[str]"})
 
@@ -1002,6 +1074,8 @@ SystemListBackupsAnswer = TypedDict("SystemListBackupsAnswer", {"data": "List[Ba
 
 EventsListAnswer = TypedDict("EventsListAnswer", {"events": "List[Change]", "cursor": "str", "missed": "bool"})
 
+EventsStreamReady = TypedDict("EventsStreamReady", {"cursor": "str", "missed": "bool", "topics": "List[Literal[\"hosts\", \"notifications\", \"heartbeats\", \"schedules\", \"scheduler\", \"sandboxes\", \"sessions\", \"prompts\", \"transcripts\", \"environments\"]]", "at": "str"})
+
 OverviewGetAnswer = TypedDict("OverviewGetAnswer", {"at": "str", "status": "Literal[\"ok\", \"attention\", \"down\"]", "counts": "OverviewGetAnswerCounts", "attention": "List[OverviewItem]", "next": "List[SchedulesUpcomingAnswerUpcomingItem]", "recent": "List[OverviewGetAnswerRecentItem]", "paused": "NotRequired[OverviewGetAnswerPaused]", "unavailable": "List[Literal[\"heartbeats\", \"scheduler\", \"schedules\", \"machines\", \"sandboxes\", \"notifications\", \"transcripts\", \"environments\", \"prompts\", \"sessions\"]]"})
 
 OverviewGetAnswerCounts = TypedDict("OverviewGetAnswerCounts", {"heartbeats": "NotRequired[OverviewGetAnswerCountsHeartbeats]", "runs": "NotRequired[OverviewGetAnswerCountsRuns]", "machines": "NotRequired[OverviewGetAnswerCountsMachines]", "sandboxes": "NotRequired[OverviewGetAnswerCountsSandboxes]", "notifications": "NotRequired[OverviewGetAnswerCountsNotifications]", "transcripts": "NotRequired[OverviewGetAnswerCountsTranscripts]", "environments": "NotRequired[OverviewGetAnswerCountsEnvironments]", "prompts": "NotRequired[OverviewGetAnswerCountsPrompts]"})
@@ -1030,9 +1104,13 @@ OverviewFindAnswer = TypedDict("OverviewFindAnswer", {"results": "List[OverviewF
 
 OverviewFindAnswerResultsItem = TypedDict("OverviewFindAnswerResultsItem", {"kind": "Literal[\"heartbeat\", \"schedule\", \"machine\", \"sandbox\", \"prompt\", \"session\", \"transcript\", \"environment\"]", "id": "str", "title": "str", "detail": "NotRequired[str]", "href": "str"})
 
+Change = Union[HostsChange, NotificationsChange, HeartbeatsChange, SchedulesChange, SchedulerChange, SandboxesChange, SessionsChange, PromptsChange, TranscriptsChange, EnvironmentsChange]
 ExecFrame = Union[ExecFrameOf1, ExecFrameOf2, ExecFrameOf3, ExecFrameOf4, ExecFrameOf5]
 NewSchedule = Union[NewScheduleOf1, NewScheduleOf2, NewScheduleOf3, NewScheduleOf4, NewScheduleOf5]
 Scope = Literal["*", "keys", "keys:read", "devices", "devices:read", "machines", "machines:read", "hosts", "hosts:read", "hosts:exec", "hosts:serve", "notifications", "notifications:read", "heartbeats", "heartbeats:read", "schedules", "schedules:read", "scheduler", "scheduler:read", "scheduler:serve", "sandboxes", "sandboxes:read", "usage", "usage:read", "wallet", "wallet:read", "audit", "audit:read", "chat", "chat:read", "messages", "messages:read", "responses", "responses:read", "embeddings", "embeddings:read", "models", "models:read", "receipt", "receipt:read", "audio", "audio:read", "realtime", "realtime:read", "tokens", "tokens:read", "sessions", "sessions:read", "sessions:serve", "prompts", "prompts:read", "tools", "tools:read", "uploads", "uploads:read", "transcripts", "transcripts:read", "projects", "projects:read", "environments", "environments:read", "environments:serve", "environments:terminal", "mcp", "mcp:read", "connections", "connections:read", "me", "me:read", "accounts", "accounts:read", "overview", "overview:read", "system", "system:read"]
 Target = Union[TargetOf1, TargetOf2, TargetOf3, TargetOf4, TargetOf5]
 Trigger = Union[TriggerOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerOf5]
 TriggerInput = Union[TriggerInputOf1, TriggerOf2, TriggerOf3, TriggerOf4, TriggerInputOf5]
+
+#: What following yields where what was known has to be read anew.
+Missed = TypedDict("Missed", {"missed": "Literal[True]", "cursor": "str"})

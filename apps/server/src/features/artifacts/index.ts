@@ -1,11 +1,10 @@
-import { hasArtifacts } from './artifacts.sql.ts';
-import type { Manifest } from '../../kernel/feature.ts';
-import { deleteOfAccount } from './artifacts.collect.ts';
 import type { contract, RouteOutput } from '@svc/contract';
+import type { Manifest } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { ArtifactGone, type ArtifactSource, storeArtifact } from './artifacts.collect.ts';
+import { ArtifactGone, type ArtifactSource, deleteOfAccount, storeArtifact } from './artifacts.collect.ts';
 import { linkOf } from './artifacts.link.ts';
 import type { ArtifactRow } from './artifacts.sql.ts';
+import { hasArtifacts } from './artifacts.sql.ts';
 
 export { ArtifactGone, type ArtifactSource, checkRoom } from './artifacts.collect.ts';
 export { attachment, openLink } from './artifacts.link.ts';

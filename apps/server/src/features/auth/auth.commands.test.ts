@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { bySystem } from '../../kernel/records/audit.ts';
 import { svcOf } from '../../testing.commands.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest } from '../../testing.ts';
-import { bySystem } from '../../kernel/records/audit.ts';
 import { Connections } from '../connections/index.ts';
 import { issueKey } from '../keys/index.ts';
 import { signIn } from '../me/me.testing.ts';

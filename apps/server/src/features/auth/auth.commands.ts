@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Command } from 'commander';
 import type { ToolLevel } from '@svc/contract';
 import type { Mail } from '@svc/words';
+import type { Command } from 'commander';
 import { CommandError } from '../../kernel/base/command-error.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 import { type Admin, type Commands, emailAddress, type Run } from '../../kernel/commands.ts';
@@ -13,9 +13,9 @@ import { PrivateMails } from '../notifications/index.ts';
 import { signInsOf } from './auth.sign-ins.ts';
 import { listLogins } from './people/logins.sql.ts';
 import { deleteClient, insertClient, listClients } from './provider/clients.sql.ts';
-import { deleteGrantsOf } from './provider/records.sql.ts';
-import { rotateSigningKeys } from './provider/keys.ts';
 import { listSigningKeys } from './provider/keys.sql.ts';
+import { rotateSigningKeys } from './provider/keys.ts';
+import { deleteGrantsOf } from './provider/records.sql.ts';
 import { kindOfRedirect } from './provider/redirects.ts';
 
 /** `svc accounts invite | link | logins | sign-out`, `svc clients …` and `svc auth …`. */

@@ -1,16 +1,15 @@
 import { localeOf, wordsOf } from '@svc/words';
-import { onCommit } from '../../kernel/db/db.ts';
+import { inTransaction, onCommit } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { type SignIns, findProfile } from '../accounts/index.ts';
+import { findProfile, type SignIns } from '../accounts/index.ts';
 import { createAccountLink, linkUrl } from './auth.links.ts';
 import type { SendMail } from './flows/parts.ts';
 import { createLink, inviteSeconds } from './people/links.ts';
-import { endLogins } from './people/logins.ts';
 import { lastSeenOf } from './people/logins.sql.ts';
+import { endLogins } from './people/logins.ts';
 import { listPasskeys } from './people/passkeys.sql.ts';
 import { hasPassword } from './people/passwords.ts';
 import { deleteProviderSessions } from './provider/records.sql.ts';
-import { inTransaction } from '../../kernel/db/db.ts';
 
 type Parts = Pick<Kernel, 'sql' | 'clock' | 'config' | 'gateways' | 'log'>;
 

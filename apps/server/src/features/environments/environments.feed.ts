@@ -1,3 +1,4 @@
+import type { ChangeRecord } from '@svc/contract';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { instantOf } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -38,7 +39,7 @@ export async function tellMembers(
   if (!isPaid) await putUntold(tx, clock, id, payer);
   else if (others > 0) await dropUntold(tx, id);
   const told = gone === members ? [] : members.filter((one) => isPaid || one === payer || isNewTo(one));
-  const record = toEnvironment(row);
+  const record: ChangeRecord<'environments'> = toEnvironment(row);
   await feed.record(tx, [
     ...told.map((accountId) => {
       const op = isNewTo(accountId) ? ('created' as const) : ('updated' as const);

@@ -4,12 +4,12 @@ import { describe, test } from 'node:test';
 import { type Contract, contract, type Route } from '@svc/contract';
 import { accountDeletion } from '../../features.ts';
 import { byCommand } from '../../kernel/records/audit.ts';
-import { createAccount, http, openTest, type TestAccount } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
+import { createAccount, http, openTest, type TestAccount } from '../../testing.ts';
 import { deleteMarked, markDeleted } from '../accounts/accounts.deletion.ts';
-import { linuxUsersOf } from './people/users.sql.ts';
 import { accept, environmentOf, invite, join } from './environments.testing.ts';
 import { sweepInvitations } from './people/invitations.sql.ts';
+import { linuxUsersOf } from './people/users.sql.ts';
 
 describe('invitations into environments', () => {
   const { gateway } = shared(() => openTest());

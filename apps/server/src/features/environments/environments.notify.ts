@@ -2,12 +2,12 @@ import type { Db } from '../../kernel/db/db.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Budget, takeBudget } from '../../kernel/share/budgets.ts';
-import { deepLink, type EndOfCause, notifyMany, resolveNotifications, wasTold } from '../notifications/index.ts';
-import type { NewNotification } from '../notifications/index.ts';
 import { findEmail } from '../accounts/index.ts';
-import { stranger } from './environments.view.ts';
+import type { NewNotification } from '../notifications/index.ts';
+import { deepLink, type EndOfCause, notifyMany, resolveNotifications, wasTold } from '../notifications/index.ts';
 import type { EnvironmentHooks } from './environments.hooks.ts';
 import type { EnvironmentRole, EnvironmentRow } from './environments.rows.ts';
+import { stranger } from './environments.view.ts';
 import { isInvitedBy } from './people/invitations.sql.ts';
 import { memberIds, membersOf } from './people/members.sql.ts';
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { topics } from '@svc/contract';
-import { changesOf, clientOf, createAccount, http, openTest, startGateway, until } from '../../testing.ts';
+import { type change, topics } from '@svc/contract';
+import type { z } from 'zod';
 import { shared } from '../../testing.shared.ts';
+import { changesOf, clientOf, createAccount, http, openTest, startGateway, until } from '../../testing.ts';
 import { join } from '../environments/environments.testing.ts';
 import { Frames } from '../sessions/sessions.testing.ts';
 
@@ -11,6 +12,8 @@ describe('events', () => {
   const { database, gateway, second } = shared(() => openTest({ gateways: 2 }));
   const events = async (key: string, query = '') => http(second.url, `/v1/events${query}`, { key });
   const told = (key: string, query: string, count: number) => changesOf(second.url, key, query, count);
+  const titleOf = ({ topic, record }: z.output<typeof change>) =>
+    topic === 'notifications' && record && 'title' in record ? record.title : undefined;
   const keep = (key: string, prompt: string) => http(gateway.url, '/v1/prompts', { key, body: { prompt } });
   const follow = (key: string, query: { topics?: string; after?: string } = {}, one = second) => {
     const abort = new AbortController();
@@ -29,7 +32,7 @@ describe('events', () => {
     const list = await told(key, `?after=${ready.data.cursor}`, 3);
     assert.deepEqual([list.events, list.cursor, list.missed], [changes, changes.at(-1)?.cursor, false]);
     assert.deepEqual(
-      changes.map(({ topic, op, record }) => [topic, op, record?.['prompt'] ?? record?.['title']]),
+      changes.map((one) => [one.topic, one.op, one.topic === 'prompts' ? one.record?.prompt : titleOf(one)]),
       [
         ['prompts', 'created', 'One'],
         ['notifications', 'created', 'Test notification'],

@@ -1,4 +1,5 @@
-import { contract } from '@svc/contract';
+import { type change, contract } from '@svc/contract';
+import type { z } from 'zod';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Topics } from './events.topics.ts';
 
@@ -14,10 +15,9 @@ export const list = (known: Topics): Operation =>
     const { accountId } = actor;
     const asked = { accountId, after, topics, limit, waitMs: waitSeconds * 1_000, signal };
     const page = await kernel.feed.list(asked).finally(forget);
-    const events = page.changes.map(({ record, topic, ...change }) => ({
+    const events = page.changes.map(({ record, ...change }) => ({
       ...change,
-      topic: topic as (typeof query.topics)[number],
-      ...(record !== undefined && { record: JSON.parse(record) as Record<string, unknown> }),
+      ...(record !== undefined && { record: JSON.parse(record) as unknown }),
     }));
-    return { events, cursor: page.cursor, missed: page.missed };
+    return { events: events as z.input<typeof change>[], cursor: page.cursor, missed: page.missed };
   });

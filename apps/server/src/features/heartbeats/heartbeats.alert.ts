@@ -1,11 +1,11 @@
-import { wordsOf, type Words } from '@svc/words';
-import { findLocales } from '../accounts/index.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
+import { type Words, wordsOf } from '@svc/words';
 import type { Db } from '../../kernel/db/db.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { findLocales } from '../accounts/index.ts';
 import { deepLink, notifyMany, resolveNotifications } from '../notifications/index.ts';
 import type { MonitorState } from './heartbeats.rules.ts';
-import type { MonitorStep, Transition } from './heartbeats.steps.ts';
 import type { MonitorRow } from './heartbeats.sql.ts';
+import type { MonitorStep, Transition } from './heartbeats.steps.ts';
 
 /** Hooks of other features for a monitor that goes down or recovers, called in the transaction of that change. */
 export interface HeartbeatHooks {

@@ -1,3 +1,4 @@
+import type { ChangeRecord } from '@svc/contract';
 import type { Change } from '../../kernel/streams/feed.ts';
 import type { MonitorState } from './heartbeats.rules.ts';
 import { type MonitorRow, stateOf } from './heartbeats.sql.ts';
@@ -13,7 +14,7 @@ export const monitorChange = (op: 'created' | 'updated', row: MonitorRow, state 
   topic,
   op,
   id: row.id,
-  record: toRecord(row, state),
+  record: toRecord(row, state) satisfies ChangeRecord<'heartbeats'>,
 });
 
 /** Whether a state of a monitor is told: its status is another, or the last news of it is old. */

@@ -1,18 +1,27 @@
-import { headersOf, messagePage, nameOfBrowser, PageVisit, redirectPage } from '../auth/index.ts';
-import { bySystem, type Who } from '../../kernel/records/audit.ts';
-import { inTransaction } from '../../kernel/db/db.ts';
-import { dropBody } from '../../kernel/http/leftover.ts';
-import { ApiError } from '../../kernel/base/errors.ts';
+import { wordsOf } from '@svc/words';
 import type { Actor } from '../../kernel/base/actor.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
 import type { RawRoute } from '../../kernel/feature.ts';
+import { dropBody } from '../../kernel/http/leftover.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { loginCookie, loginOf, ownOrigins } from '../../kernel/mount/browsers.ts';
-import { createLogin, endLogin, type Identity, listLogins } from '../auth/index.ts';
+import { bySystem, type Who } from '../../kernel/records/audit.ts';
+import {
+  createLogin,
+  endLogin,
+  headersOf,
+  type Identity,
+  listLogins,
+  messagePage,
+  nameOfBrowser,
+  PageVisit,
+  redirectPage,
+} from '../auth/index.ts';
 import type { HubAssets } from './hub.assets.ts';
 import { flowSeconds, type HubClient } from './hub.login.ts';
 import type { HubPages } from './hub.pages.ts';
 import { pathOf } from './hub.shell.ts';
-import { wordsOf } from '@svc/words';
 
 type Exchange = Parameters<RawRoute['open']>[0];
 

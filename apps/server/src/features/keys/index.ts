@@ -1,22 +1,20 @@
-import type { Manifest } from '../../kernel/feature.ts';
-import { deleteReservations } from './spend/spend.sql.ts';
-import { keysQuota } from './keys.sql.ts';
-import { keysCommands } from './keys.commands.ts';
 import type { Db } from '../../kernel/db/db.ts';
-import { findGrant } from './keys.sql.ts';
+import type { Manifest } from '../../kernel/feature.ts';
+import { keysCommands } from './keys.commands.ts';
+import { findGrant, keysQuota } from './keys.sql.ts';
+import { deleteReservations } from './spend/spend.sql.ts';
 
-export { listRevoked, revokeListed } from './keys.sql.ts';
+export type { ConnectionOfKey } from './connect.ts';
 export { revokeWithin } from './keys.change.ts';
 export { changeConnection, closeConnection, keyOfPerson, openConnection } from './keys.connections.ts';
 export { issueKey } from './keys.issue.ts';
-export { keysOfConnections } from './keys.standing.sql.ts';
-export type { ConnectionOfKey } from './connect.ts';
 export type { KeyLookup } from './keys.lookup.ts';
 export { createOwner, type Owned } from './keys.owner.ts';
-export { findTerms, isLastOwner, type KeyName, keysQuota, namesOfKeys } from './keys.sql.ts';
-export type { Reservation, Spending } from './spend/spend.ts';
 export { reached, scopesWithin } from './keys.rules.ts';
+export { findTerms, isLastOwner, type KeyName, keysQuota, listRevoked, namesOfKeys, revokeListed } from './keys.sql.ts';
+export { keysOfConnections } from './keys.standing.sql.ts';
 export { checkTerms } from './keys.terms.ts';
+export type { Reservation, Spending } from './spend/spend.ts';
 
 /** Runs the query of the auth path, uncached, with a hash that no key has (kernel: Health). */
 export async function probeAuthPath(db: Db): Promise<void> {

@@ -1,9 +1,9 @@
 import { contract, defaultKeyName } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { checkFresh } from '../../kernel/mount/access.ts';
-import { checkTerms, isStrongKey, mayChange } from './keys.terms.ts';
 import { changeKey } from './keys.change.ts';
 import type { KeyRow } from './keys.sql.ts';
+import { checkTerms, isStrongKey, mayChange } from './keys.terms.ts';
 import { toRecord } from './keys.view.ts';
 
 export const update = operation(contract.keys.update, async (context, { params, body }) => {

@@ -3,13 +3,13 @@ import { contract } from '@svc/contract';
 import { localeOf, wordsOf } from '@svc/words';
 import type { Db } from '../../kernel/db/db.ts';
 import { readNow } from '../../kernel/db/instant.ts';
-import type { Context } from '../../kernel/http/context.ts';
 import { operation } from '../../kernel/feature.ts';
+import type { Context } from '../../kernel/http/context.ts';
 import { checkFresh } from '../../kernel/mount/access.ts';
 import { rateLimitExceeded } from '../../kernel/share/limits.ts';
 import { changeProfile, findEmail } from '../accounts/index.ts';
-import { queueMail } from '../notifications/index.ts';
 import { endLinks } from '../auth/index.ts';
+import { queueMail } from '../notifications/index.ts';
 import { meOf } from './me.view.ts';
 
 /** A refusal tells that another account has the address: nobody tries lists of them. */

@@ -1,8 +1,10 @@
 import type { Manifest } from '../../kernel/feature.ts';
-import { webhooksQuota } from './webhooks/webhooks.sql.ts';
 import { holdDeliveries } from './notifications.held.sql.ts';
 import { deleteMails } from './notifications.sql.ts';
+import { webhooksQuota } from './webhooks/webhooks.sql.ts';
+
 export { countHeld, dropHeld, releaseHeld } from './notifications.held.sql.ts';
+export { PrivateMails } from './notifications.mail.ts';
 export {
   deepLink,
   notify,
@@ -12,11 +14,10 @@ export {
   resolveNotifications,
   wasTold,
 } from './notifications.notify.ts';
+export { sealedVapid } from './notifications.push.ts';
 export type { EndOfCause } from './notifications.resolved.sql.ts';
-export { PrivateMails } from './notifications.mail.ts';
 export type { NewNotification } from './notifications.rules.ts';
 export type { NewMail } from './notifications.sql.ts';
-export { sealedVapid } from './notifications.push.ts';
 export { sealedWebhook } from './webhooks/deliver.ts';
 
 /** The feature without a running platform. */

@@ -1,7 +1,9 @@
+import type { ChangeRecord } from '@svc/contract';
 import type { Config } from '../../config.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { findAccountByEmail } from '../accounts/index.ts';
+import { type EndOfCause, resolveByCause } from './notifications.resolved.sql.ts';
 import { bounded, boundedKey, type NewNotification } from './notifications.rules.ts';
 import {
   findByKey,
@@ -11,12 +13,12 @@ import {
   type NewMail,
   type NotificationRow,
 } from './notifications.sql.ts';
-import { type EndOfCause, resolveByCause } from './notifications.resolved.sql.ts';
+import { toRecord } from './notifications.view.ts';
 import { findRules } from './preferences/preferences.sql.ts';
 import { waysOf } from './preferences/rules.ts';
-import { toRecord } from './notifications.view.ts';
 import { dropBeyond } from './webhooks/webhooks.sql.ts';
 
+type Told = ChangeRecord<'notifications'>;
 const topic = 'notifications';
 /** Bus topic: something is to be delivered. */
 export const dueTopic = 'notifications.due';
@@ -82,7 +84,13 @@ export const recordChanges = (
 ): Promise<void> =>
   feed.record(
     db,
-    rows.map((row) => ({ accountId: row.account_id, topic, op, id: row.id, record: toRecord(config, row) })),
+    rows.map((row) => ({
+      accountId: row.account_id,
+      topic,
+      op,
+      id: row.id,
+      record: toRecord(config, row) satisfies Told,
+    })),
   );
 
 /** Id of the change that stands for all notifications: every one was read. */
@@ -90,7 +98,7 @@ export const everyOne = 'all';
 
 /** Records that an account read all of its notifications at an instant. */
 export const recordReadAll = ({ feed }: Pick<Kernel, 'feed'>, db: Db, accountId: string, at: string): Promise<void> =>
-  feed.record(db, [{ accountId, topic, op: 'updated', id: everyOne, record: { read_at: at } }]);
+  feed.record(db, [{ accountId, topic, op: 'updated', id: everyOne, record: { read_at: at } satisfies Told }]);
 
 /** Whether an account has a notification under this key. */
 export const wasTold = async (db: Db, accountId: string, dedupeKey: string): Promise<boolean> =>

@@ -1,8 +1,8 @@
+import { wordsOf } from '@svc/words';
 import type { Sealed } from '../../kernel/base/crypto.ts';
 import { readOrCreateFact } from '../../kernel/db/facts.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type OutboundAnswer, OutboundError } from '../../kernel/outside/outbound.ts';
-import { wordsOf } from '@svc/words';
 import { findLocales } from '../accounts/index.ts';
 import { tagOf } from './notifications.actions.ts';
 import { pushTerms, secondsOf } from './notifications.rules.ts';

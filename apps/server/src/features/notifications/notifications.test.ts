@@ -4,12 +4,15 @@ import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, test } from 'node:test';
 import type { contract, RouteEvent } from '@svc/contract';
-import { inTransaction } from '../../kernel/db/db.ts';
 import { testClock } from '../../kernel/base/clock.ts';
-import { openTest, clientOf, createAccount, http, startGateway, type TestAccount, until } from '../../testing.ts';
-import { trustCertificate } from '../../testing.tls.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
 import { shared } from '../../testing.shared.ts';
-import { deepLink, notify, notifyMany, type NewNotification, queueMail, reachesAnybody } from './index.ts';
+import { trustCertificate } from '../../testing.tls.ts';
+import { clientOf, createAccount, http, openTest, startGateway, type TestAccount, until } from '../../testing.ts';
+import { deepLink, type NewNotification, notify, notifyMany, queueMail, reachesAnybody } from './index.ts';
+import { sweepNotifications } from './notifications.jobs.ts';
+import { bounded, mailText, retryAfter } from './notifications.rules.ts';
+import { takeDeliveries } from './notifications.sql.ts';
 import {
   type Browser,
   decrypt,
@@ -18,9 +21,6 @@ import {
   TestPushService,
   verifyVapid,
 } from './notifications.testing.ts';
-import { sweepNotifications } from './notifications.jobs.ts';
-import { bounded, mailText, retryAfter } from './notifications.rules.ts';
-import { takeDeliveries } from './notifications.sql.ts';
 
 describe('notifications', () => {
   const clock = testClock();

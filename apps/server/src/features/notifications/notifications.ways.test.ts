@@ -3,16 +3,16 @@ import { beforeEach, describe, test } from 'node:test';
 import { isAllowedAction } from '@svc/contract';
 import { testClock } from '../../kernel/base/clock.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
-import { clientOf, createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
 import { bySystem } from '../../kernel/records/audit.ts';
+import { shared } from '../../testing.shared.ts';
+import { trustCertificate } from '../../testing.tls.ts';
+import { clientOf, createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
 import { endLogin } from '../auth/index.ts';
 import { signIn } from '../me/me.testing.ts';
-import { trustCertificate } from '../../testing.tls.ts';
-import { shared } from '../../testing.shared.ts';
-import { type EndOfCause, notify, type NewNotification, resolveNotifications } from './index.ts';
+import { type EndOfCause, type NewNotification, notify, resolveNotifications } from './index.ts';
 import { decrypt, newBrowser, TestMailServer, TestPushService, told } from './notifications.testing.ts';
-import { pushPayload } from './push/payload.ts';
 import { waysOf } from './preferences/rules.ts';
+import { pushPayload } from './push/payload.ts';
 
 const now = Date.parse('2026-11-02T12:00:00Z');
 
@@ -72,7 +72,7 @@ describe('ways of notifications', () => {
     const { events, missed } = await client.events.list({ query: { after: cursor, topics: 'notifications' } });
     assert.equal(missed, false);
     assert.deepEqual(
-      events.map(({ record }) => record?.['title']),
+      events.map(({ record }) => record && 'title' in record && record.title),
       ['after'],
     );
   });

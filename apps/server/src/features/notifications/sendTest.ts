@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
 import { findEmail } from '../accounts/index.ts';
-import { takeTest } from './webhooks/deliver.ts';
 import { notify } from './notifications.notify.ts';
 import { findByKey, type NotificationRow, targetsOf, testType } from './notifications.sql.ts';
 import { toRecord } from './notifications.view.ts';
+import { takeTest } from './webhooks/deliver.ts';
 import { listWebhooks, type WebhookRow } from './webhooks/webhooks.sql.ts';
 
 export const sendTest = operation(contract.notifications.sendTest, async (context) => {

@@ -6,7 +6,6 @@ import { findDevices, findFreshest, findListening } from '../devices/index.ts';
 import { deepLink, notify } from '../notifications/index.ts';
 import { type ControlRow, type Sessions, type SessionTurn, workPlatforms } from '../sessions/index.ts';
 import { firstLaunchState, type LaunchGiven, type LaunchMove, moveLaunch } from './prompts.launches.moves.ts';
-import { promptCause, resolvePrompt } from './prompts.resolved.ts';
 import {
   insertLaunch,
   type LaunchRow,
@@ -15,6 +14,7 @@ import {
   noteStopAsked,
   noteWaitTold,
 } from './prompts.launches.sql.ts';
+import { promptCause, resolvePrompt } from './prompts.resolved.ts';
 import type { Outcome, PromptRow } from './prompts.sql.ts';
 
 /** Says why a launch ends whose key has ended, and what to do. */

@@ -1,19 +1,19 @@
 import { contract } from '@svc/contract';
-import { bySystem, writeAct } from '../../kernel/records/audit.ts';
-import { inTransaction } from '../../kernel/db/db.ts';
-import { plus, readNow } from '../../kernel/db/instant.ts';
-import { checkAccess } from '../../kernel/mount/access.ts';
 import type { Actor } from '../../kernel/base/actor.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
+import { plus, readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { checkAccess } from '../../kernel/mount/access.ts';
+import { bySystem, writeAct } from '../../kernel/records/audit.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
-import { deepLink, type NewNotification, notify, notifyMany } from '../notifications/index.ts';
 import type { KeyLookup } from '../keys/index.ts';
-import type { Prompts } from './prompts.store.ts';
+import { deepLink, type NewNotification, notify, notifyMany } from '../notifications/index.ts';
+import { listKeyless, listUntaken } from './prompts.launches.sql.ts';
 import { keyEnded, titleOf } from './prompts.launches.ts';
 import { promptCause } from './prompts.resolved.ts';
-import { listKeyless, listUntaken } from './prompts.launches.sql.ts';
 import { disarm, listDue, lockDue, type PromptRow } from './prompts.sql.ts';
+import type { Prompts } from './prompts.store.ts';
 
 const lookEveryMs = 1_000;
 /** Prompts of one look, and reminders of one transaction. */

@@ -1,12 +1,12 @@
-import type { Who } from '../../kernel/records/audit.ts';
-import { contract } from '@svc/contract';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { contract } from '@svc/contract';
 import { cookiesOf } from '../../kernel/forwarder/headers.ts';
 import { type AskedName, isBrowser, originOf } from '../../kernel/forwarder/names.ts';
 import type { NameOwner, NameTarget, PlainAnswer } from '../../kernel/forwarder/owners.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { hasScope } from '../../kernel/mount/access.ts';
+import type { Who } from '../../kernel/records/audit.ts';
 import {
   type Environments,
   portNameOf,
@@ -19,8 +19,8 @@ import {
   visits,
 } from '../environments/index.ts';
 import type { KeyLookup } from '../keys/index.ts';
-import { pageWhileAway } from './relay.waking.ts';
 import type { Streams } from './relay.streams.ts';
+import { pageWhileAway } from './relay.waking.ts';
 
 /** Whose the ports are that a process forwards. */
 interface Parts {

@@ -2,7 +2,7 @@ import { ApiError } from '../../kernel/base/errors.ts';
 import type { PlainAnswer } from '../../kernel/forwarder/owners.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Who } from '../../kernel/records/audit.ts';
-import { type Environments, type EnvironmentState, wakeFor } from '../environments/index.ts';
+import { type EnvironmentState, type Environments, wakeFor } from '../environments/index.ts';
 
 const againSeconds = 5;
 

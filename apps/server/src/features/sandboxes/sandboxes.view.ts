@@ -1,4 +1,4 @@
-import type { sandbox } from '@svc/contract';
+import type { ChangeRecord, sandbox } from '@svc/contract';
 import type { z } from 'zod';
 import type { Change } from '../../kernel/streams/feed.ts';
 import type { SandboxRow } from './sandboxes.sql.ts';
@@ -34,7 +34,7 @@ export const sandboxChange = (op: 'created' | 'updated', row: SandboxRow, now: n
   topic,
   op,
   id: row.id,
-  record: toRecord(row, now),
+  record: toRecord(row, now) satisfies ChangeRecord<'sandboxes'>,
 });
 
 /** A sandbox as the API shows it, at `now` (epoch milliseconds). */

@@ -1,15 +1,15 @@
-import { hasStoredLogs } from './logs/logs.sql.ts';
-import type { Manifest } from '../../kernel/feature.ts';
-import { runs } from './scheduler.moves.ts';
-import { runLogBytesQuota } from './logs/logs.sql.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Instant } from '../../kernel/db/instant.ts';
+import type { Manifest } from '../../kernel/feature.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { type ScheduleRow, type SchedulerOfSchedules, withdrawApprovals } from '../schedules/index.ts';
-import { fireTrigger } from './fire.ts';
 import { changeMachine, type MachineTerms } from './claims/change.ts';
 import { askAgain, deleteHost, forgetRefusals } from './claims/hosts.sql.ts';
+import { fireTrigger } from './fire.ts';
+import { hasStoredLogs, runLogBytesQuota } from './logs/logs.sql.ts';
 import { deleteLogBlobs } from './logs/store.ts';
+import { resolveHost, resolveSchedule, tellAwaitingApproval } from './outcomes/alerts.ts';
+import { schedulerRestored } from './outcomes/restored.ts';
 import { pageOfRuns } from './runs.ts';
 import {
   admit,
@@ -20,11 +20,9 @@ import {
   needsApproval,
   type SchedulerParts,
 } from './scheduler.admit.ts';
-import { resolveHost, resolveSchedule, tellAwaitingApproval } from './outcomes/alerts.ts';
 import { Changes } from './scheduler.changes.ts';
+import { move, runs } from './scheduler.moves.ts';
 import { type CreatedRun, lockActive, rewriteWaiting } from './scheduler.sql.ts';
-import { move } from './scheduler.moves.ts';
-import { schedulerRestored } from './outcomes/restored.ts';
 import { endPause, tickSchedules } from './tickers/ticker.ts';
 
 export { sealedRunHeaders } from './work/headers.ts';

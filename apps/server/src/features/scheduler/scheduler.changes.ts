@@ -1,5 +1,6 @@
-import type { Kernel } from '../../kernel/kernel.ts';
+import type { ChangeRecord } from '@svc/contract';
 import type { Db } from '../../kernel/db/db.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { Change } from '../../kernel/streams/feed.ts';
 import { Wakes } from '../../kernel/streams/wakes.ts';
 import type { CreatedRun } from './scheduler.sql.ts';
@@ -119,7 +120,7 @@ const changeOf = (
   topic: 'scheduler',
   op,
   id,
-  record: { id, schedule_id, state, attempt },
+  record: { id, schedule_id, state, attempt } satisfies ChangeRecord<'scheduler'>,
 });
 
 /** The same of every row of a part of a statement, for `recording`. */

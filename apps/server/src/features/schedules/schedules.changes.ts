@@ -1,6 +1,8 @@
+import type { ChangeRecord } from '@svc/contract';
 import type { Change, FeedChange, View } from '../../kernel/streams/feed.ts';
 import type { ScheduleRow } from './schedules.sql.ts';
 
+type Told = ChangeRecord<'schedules'>;
 const topic = 'schedules';
 /** Id of the change of a pause: an account has one at most. */
 const pauseId = 'pause';
@@ -13,7 +15,7 @@ export const scheduleChange = (op: Change['op'], { id, account_id: accountId, na
   topic,
   op,
   id,
-  ...(op !== 'deleted' && { record: { id, name, enabled } }),
+  ...(op !== 'deleted' && { record: { id, name, enabled } satisfies Told }),
 });
 
 /** The account's schedules were paused, or go on. */
@@ -22,7 +24,7 @@ export const pauseChange = (accountId: string, paused: boolean): Change => ({
   topic,
   op: 'updated',
   id: pauseId,
-  record: { paused },
+  record: { paused } satisfies Told,
 });
 
 /** The stream of schedules and their runs (document 2, Events): what changed, not how it is now. */

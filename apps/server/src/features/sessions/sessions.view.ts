@@ -1,4 +1,4 @@
-import type { session, sessionControl, sessionEvent } from '@svc/contract';
+import type { ChangeRecord, session, sessionControl, sessionEvent } from '@svc/contract';
 import type { z } from 'zod';
 import type { Change } from '../../kernel/streams/feed.ts';
 import type { ControlRow } from './sessions.controls.sql.ts';
@@ -20,7 +20,7 @@ export const sessionChange = (op: 'created' | 'updated', row: SessionRow): Chang
   topic,
   op,
   id: row.id,
-  record: toSession(row),
+  record: toSession(row) satisfies ChangeRecord<'sessions'>,
 });
 
 /** A session as it is answered. */

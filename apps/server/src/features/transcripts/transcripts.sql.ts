@@ -1,5 +1,5 @@
 import { type Db, nowOf, type Time } from '../../kernel/db/db.ts';
-import { pageEnd, type PagedRow, type PageQuery } from '../../kernel/db/paging.ts';
+import { type PagedRow, type PageQuery, pageEnd } from '../../kernel/db/paging.ts';
 import type { Quota } from '../../kernel/records/quotas.ts';
 import type { BookmarkRow, TrackRow, TranscriptChange, TranscriptRow } from './transcripts.rows.ts';
 import type { TranscriptState } from './transcripts.states.ts';

@@ -1,11 +1,14 @@
-import type { Db } from '../../kernel/db/db.ts';
+import type { ChangeRecord } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
-import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import { inSlices } from '../../kernel/base/slices.ts';
+import type { Db } from '../../kernel/db/db.ts';
+import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
 import { currentSteps } from './pipeline/steps.sql.ts';
+import { speakersOf, utterancesOf, wordsOfMinutes } from './text/text.sql.ts';
+import { unpackWords } from './text/words.ts';
 import { firstState, moveOfTranscript, type TranscriptGiven, type TranscriptMove } from './transcripts.moves.ts';
 import type { TranscriptChange, TranscriptRow } from './transcripts.rows.ts';
 import {
@@ -21,9 +24,7 @@ import {
   transcriptBytesQuota,
   transcriptsQuota,
 } from './transcripts.sql.ts';
-import { speakersOf, utterancesOf, wordsOfMinutes } from './text/text.sql.ts';
 import { type Beside, titleOf, toSummary, toTranscript, toUtterances } from './transcripts.view.ts';
-import { unpackWords } from './text/words.ts';
 
 const topic = 'transcripts';
 /** Of text and gzipped words: with more, a recording is read and answered when it is its account's turn. */
@@ -101,7 +102,8 @@ export class Transcripts {
 
   /** Tells those who follow the account's transcripts. */
   async tell(tx: Db, op: 'created' | 'updated', row: TranscriptRow): Promise<void> {
-    const record = { id: row.id, status: row.state, title: titleOf(row).slice(0, 300), updated_at: row.updated_at };
+    const title = titleOf(row).slice(0, 300);
+    const record: ChangeRecord<'transcripts'> = { id: row.id, status: row.state, title, updated_at: row.updated_at };
     await this.#kernel.feed.record(tx, [{ accountId: row.account_id, topic, op, id: row.id, record }]);
   }
 

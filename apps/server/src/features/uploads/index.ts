@@ -1,6 +1,5 @@
-import { hasPieces } from './uploads.sql.ts';
 import type { Manifest } from '../../kernel/feature.ts';
-import { uploadBytesQuota, uploadsQuota } from './uploads.sql.ts';
+import { hasPieces, uploadBytesQuota, uploadsQuota } from './uploads.sql.ts';
 
 export { checkTranscripts } from './uploads.gate.ts';
 export { Uploads } from './uploads.store.ts';

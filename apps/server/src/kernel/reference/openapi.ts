@@ -86,12 +86,14 @@ export function openApiDocument(table: Readonly<Record<string, Record<string, Ro
   };
 }
 
-const inputsOf = ({ params, query, headers, takes }: Route): z.ZodType[] => [
+/** The types of what a route takes. */
+export const inputsOf = ({ params, query, headers, takes }: Route): z.ZodType[] => [
   ...[params, query, headers].flatMap((part) => Object.values(part?.shape ?? {}) as z.ZodType[]),
   ...(takes?.kind === 'json' ? [takes.schema] : []),
 ];
 
-function outputsOf(answers: Answers): z.ZodType[] {
+/** The types of what a route answers. */
+export function outputsOf(answers: Answers): z.ZodType[] {
   if (answers.kind === 'json') return [...Object.values(answers.statuses), ...(answers.frames ? [answers.frames] : [])];
   if ('schemas' in answers) return Object.values(answers.schemas);
   return answers.kind === 'text' || answers.kind === 'relayed' ? [answers.schema] : [];
@@ -156,7 +158,7 @@ function requestBody(takes: NonNullable<Route['takes']>, schemas: Schemas, body:
 }
 
 /** Numbers and truth travel as text in an address, which a reader of the document is not to send by hand. */
-function parameterOf(schemas: Schemas, type: z.ZodType): JsonSchema {
+export function parameterOf(schemas: Schemas, type: z.ZodType): JsonSchema {
   const [sent, read] = [schemas.input(type), schemas.output(type)];
   const isRead = ['integer', 'number', 'boolean'].includes(String(read['type']));
   if (sent['type'] !== 'string' || !isRead) return sent;

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, AsyncIterator, Dict, Optional, Sequence
+from typing import TYPE_CHECKING, AsyncIterator, Optional, Sequence, Union
 
 from .._request import CallOptions, SvcError, pause_of
 
 if TYPE_CHECKING:
-    from .. import AsyncClient
+    from .. import AsyncClient, types
 
 #: The gateway writes `: ping` every 15 s: a connection that is silent for so long is gone.
 SILENCE_S = 45.0
@@ -23,7 +23,7 @@ class AsyncFollowing:
         #: Everything before it was yielded: the `after` with which another program goes on.
         self.cursor = after
 
-    async def __aiter__(self) -> AsyncIterator[Dict[str, Any]]:
+    async def __aiter__(self) -> AsyncIterator[Union[types.Change, types.Missed]]:
         while True:
             asked = 0.0
             try:
@@ -39,18 +39,18 @@ class AsyncFollowing:
             self._failures += 1
             await self._client._sleep(max(asked, pause_of(self._failures)))
 
-    async def _changes(self) -> AsyncIterator[Dict[str, Any]]:
+    async def _changes(self) -> AsyncIterator[Union[types.Change, types.Missed]]:
         """What one connection brings, until it ends."""
         options = CallOptions(retries=0, timeout=SILENCE_S)
-        async for event, data in self._client.events.stream(topics=self._topics, after=self.cursor, options=options):
-            if event == "ready":
+        async for told in self._client.events.stream(topics=self._topics, after=self.cursor, options=options):
+            if told.event == "ready":
                 self._failures = 0
-                is_new, self.cursor = self.cursor is None, data["cursor"]
-                if is_new or data["missed"]:
-                    yield {"missed": True, "cursor": data["cursor"]}
-            elif event == "change":
-                self.cursor = data["cursor"]
-                yield data
+                is_new, self.cursor = self.cursor is None, told.data["cursor"]
+                if is_new or told.data["missed"]:
+                    yield {"missed": True, "cursor": told.data["cursor"]}
+            elif told.event == "change":
+                self.cursor = told.data["cursor"]
+                yield told.data
 
 
 def follow(

@@ -45,7 +45,7 @@ class AsyncTransport(Settings):
             if cursor is None:
                 return
 
-    async def events(self, method: str, path: str, **call: Any) -> AsyncIterator[Event]:
+    async def events(self, method: str, path: str, **call: Any) -> AsyncIterator[Event[Any, Any]]:
         async for event, data in self._stream(method, path, **call):
             if event:
                 yield Event(event, json.loads(data) if data else None)

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterator, Dict, Optional, Sequence
+from typing import TYPE_CHECKING, Iterator, Optional, Sequence, Union
 
 from .._request import CallOptions, SvcError, pause_of
 
 if TYPE_CHECKING:
-    from .. import Client
+    from .. import Client, types
 
 #: The gateway writes `: ping` every 15 s: a connection that is silent for so long is gone.
 SILENCE_S = 45.0
@@ -25,7 +25,7 @@ class Following:
         #: Everything before it was yielded: the `after` with which another program goes on.
         self.cursor = after
 
-    def __iter__(self) -> Iterator[Dict[str, Any]]:
+    def __iter__(self) -> Iterator[Union[types.Change, types.Missed]]:
         while True:
             asked = 0.0
             try:
@@ -41,18 +41,18 @@ class Following:
             self._failures += 1
             self._client._sleep(max(asked, pause_of(self._failures)))
 
-    def _changes(self) -> Iterator[Dict[str, Any]]:
+    def _changes(self) -> Iterator[Union[types.Change, types.Missed]]:
         """What one connection brings, until it ends."""
         options = CallOptions(retries=0, timeout=SILENCE_S)
-        for event, data in self._client.events.stream(topics=self._topics, after=self.cursor, options=options):
-            if event == "ready":
+        for told in self._client.events.stream(topics=self._topics, after=self.cursor, options=options):
+            if told.event == "ready":
                 self._failures = 0
-                is_new, self.cursor = self.cursor is None, data["cursor"]
-                if is_new or data["missed"]:
-                    yield {"missed": True, "cursor": data["cursor"]}
-            elif event == "change":
-                self.cursor = data["cursor"]
-                yield data
+                is_new, self.cursor = self.cursor is None, told.data["cursor"]
+                if is_new or told.data["missed"]:
+                    yield {"missed": True, "cursor": told.data["cursor"]}
+            elif told.event == "change":
+                self.cursor = told.data["cursor"]
+                yield told.data
 
 
 def follow(

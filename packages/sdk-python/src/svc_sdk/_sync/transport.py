@@ -47,7 +47,7 @@ class Transport(Settings):
             if cursor is None:
                 return
 
-    def events(self, method: str, path: str, **call: Any) -> Iterator[Event]:
+    def events(self, method: str, path: str, **call: Any) -> Iterator[Event[Any, Any]]:
         for event, data in self._stream(method, path, **call):
             if event:
                 yield Event(event, json.loads(data) if data else None)

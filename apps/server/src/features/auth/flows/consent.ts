@@ -1,14 +1,14 @@
 import { freshSeconds, isStrong, type Scope, scopesOfApps } from '@svc/contract';
-import { redirectPage } from '../pages/notes.ts';
-import { consentPage } from '../pages/consent.ts';
+import { lasting } from '@svc/words';
 import { bySystem } from '../../../kernel/records/audit.ts';
 import { keyDaysOf } from '../../connections/index.ts';
+import { consentPage } from '../pages/consent.ts';
+import { redirectPage } from '../pages/notes.ts';
 import { findClient } from '../provider/clients.sql.ts';
 import { isOfMcp, nameOfApp, trustOf } from '../provider/clients.ts';
-import { placeOfRedirect } from '../provider/redirects.ts';
 import { openIdScopes, scopesAsked } from '../provider/provider.ts';
+import { placeOfRedirect } from '../provider/redirects.ts';
 import { isLoopback, resourceOf } from '../provider/urls.ts';
-import { lasting } from '@svc/words';
 import type { FlowParts } from './parts.ts';
 import { type Interaction, interactionOf } from './sign-in.ts';
 import type { PageVisit } from './visit.ts';

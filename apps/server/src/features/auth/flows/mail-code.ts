@@ -1,8 +1,8 @@
 import { wordsOf } from '@svc/words';
 import type { Kernel } from '../../../kernel/kernel.ts';
-import { findPerson } from '../people/passwords.sql.ts';
 import { createMailCode, useMailCode } from '../people/codes.ts';
 import { mayMail } from '../people/mails.ts';
+import { findPerson } from '../people/passwords.sql.ts';
 import { waitForMail } from './asking.ts';
 import type { SendMail } from './parts.ts';
 import type { PageVisit } from './visit.ts';

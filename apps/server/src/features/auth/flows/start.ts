@@ -1,15 +1,14 @@
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
 import { wordsOf } from '@svc/words';
-import { emailShape } from '../../accounts/index.ts';
 import { ApiError } from '../../../kernel/base/errors.ts';
-import { inTransaction, type Db } from '../../../kernel/db/db.ts';
+import { type Db, inTransaction } from '../../../kernel/db/db.ts';
 import { bySystem, writeAct } from '../../../kernel/records/audit.ts';
-import { changeEmail, findEmail, insertAccount, nameAccount } from '../../accounts/index.ts';
+import { changeEmail, emailShape, findEmail, insertAccount, nameAccount } from '../../accounts/index.ts';
 import { messagePage } from '../pages/notes.ts';
 import { codesPage, tokenPage, welcomePage } from '../pages/start.ts';
 import { makeRecoveryCodes } from '../people/codes.ts';
-import { endLinks, lookAtLink, type OpenLink, takeOpenLink, wasUsed } from '../people/links.ts';
 import { giveLink } from '../people/links.sql.ts';
+import { endLinks, lookAtLink, type OpenLink, takeOpenLink, wasUsed } from '../people/links.ts';
 import { endLogins } from '../people/logins.ts';
 import { registerPasskey } from '../people/passkeys.ts';
 import { setPassword } from '../people/passwords.ts';

@@ -1,4 +1,4 @@
-import { clientFacts, scopeList, type ShownClient } from './consent.ts';
+import { clientFacts, type ShownClient, scopeList } from './consent.ts';
 import { exactly, foreign, html, sentence, short } from './html.ts';
 import { button, field, form, type PageContext, render, textsOf } from './page.ts';
 

@@ -1,5 +1,5 @@
 import { lasting } from '@svc/words';
-import { type ShownClient, consentPage } from './consent.ts';
+import { consentPage, type ShownClient } from './consent.ts';
 import { deviceConfirmPage, deviceDonePage, devicePage } from './device.ts';
 import { errorPage, messagePage, redirectPage, signedOutPage, signOutPage } from './notes.ts';
 import type { PageContext, PasskeyPlace } from './page.ts';

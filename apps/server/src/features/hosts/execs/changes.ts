@@ -1,3 +1,4 @@
+import type { ChangeRecord } from '@svc/contract';
 import type { Db } from '../../../kernel/db/db.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { Wakes } from '../../../kernel/streams/wakes.ts';
@@ -46,7 +47,9 @@ export class ExecChanges {
   /** Records where a command stands once `db` is committed. */
   async record(db: Db, op: 'created' | 'updated', row: ExecRow, what: Pick<ExecHint, 'ends' | 'next'>): Promise<void> {
     const { id, account_id: accountId } = row;
-    await this.#kernel.feed.record(db, [{ accountId, topic: 'hosts', op, id, record: viewExec(row) }]);
+    await this.#kernel.feed.record(db, [
+      { accountId, topic: 'hosts', op, id, record: viewExec(row) satisfies ChangeRecord<'hosts'> },
+    ]);
     await this.publish(db, row, what);
   }
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Words, wordsOf } from '@svc/words';
-import type { Kernel } from '../../../kernel/kernel.ts';
 import type { Db } from '../../../kernel/db/db.ts';
 import type { Instant } from '../../../kernel/db/instant.ts';
+import type { Kernel } from '../../../kernel/kernel.ts';
 import { findLocales } from '../../accounts/index.ts';
 import { findDevices } from '../../devices/index.ts';
 import { deepLink, type EndOfCause, notify, resolveNotifications } from '../../notifications/index.ts';

@@ -3,8 +3,8 @@ import type { publicTranscript } from '@svc/contract';
 import type { z } from 'zod';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { rateLimitExceeded } from '../../../kernel/share/limits.ts';
-import { findTranscript } from '../transcripts.sql.ts';
 import { speakersOf, utterancesOf } from '../text/text.sql.ts';
+import { findTranscript } from '../transcripts.sql.ts';
 import { languageOfRow, titleOf } from '../transcripts.view.ts';
 import { countView, findShared } from './shares.sql.ts';
 
