@@ -1,8 +1,16 @@
 // Starts a program of the product: from a bundle where one fits the sources, which starts in half the time, else from its source.
 // Usage: node launch.mjs <source of the program, as seen from the clone> <its words …>, or --folder: prints the bundle's folder.
 // Built-in modules only, and few of them: every start of every command waits for this.
-import { existsSync, lstatSync, openSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
-import { writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
 const clone = resolve(import.meta.dirname, '../..');

@@ -46,6 +46,8 @@ export interface SharedDocument {
   startedAt: Date;
   durationMs: number;
   language: string | null;
+  /** Language of whose it is: labels are in it where `language` is neither English nor Romanian. */
+  locale?: string | null;
   speakers: readonly DocumentSpeaker[];
   utterances: readonly DocumentUtterance[];
   summary: string | null;

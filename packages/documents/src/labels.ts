@@ -78,9 +78,17 @@ const romanian: Labels = {
   notFoundText: 'Linkul este greșit, a expirat sau a fost retras. Cereți un link nou persoanei care vi l-a trimis.',
 };
 
-/** Labels in Romanian for Romanian, else in English (document 1, Transcripts: export). */
-export const labelsFor = (language: string | null | undefined): Labels =>
-  /^(?:ro|ron|rum)(?:[-_]|$)/i.test(language ?? '') ? romanian : english;
+/**
+ * Labels in Romanian for Romanian, else in English (document 1, Transcripts: export). `otherwise` is for what is in neither,
+ * or in nobody knows what.
+ */
+export function labelsFor(language: string | null | undefined, otherwise?: string | null): Labels {
+  const isOf = (languages: RegExp, tag = language): boolean => languages.test(tag ?? '');
+  const isRomanian = isOf(romanianTag) || (!isOf(englishTag) && isOf(romanianTag, otherwise));
+  return isRomanian ? romanian : english;
+}
+const romanianTag = /^(?:ro|ron|rum)(?:[-_]|$)/i;
+const englishTag = /^(?:en|eng)(?:[-_]|$)/i;
 
 /** The language as BCP 47 writes it; null for one that is unset or malformed. */
 export function tagOf(language: string | null | undefined): string | null {

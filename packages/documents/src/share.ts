@@ -23,7 +23,7 @@ const isolated = (text: string): string => `<bdi>${escaped(text)}</bdi>`;
  * request, in the transcript's language, for phone, screen and paper. It says when the link ends.
  */
 export function toSharePage(document: SharedDocument): string {
-  const labels = labelsFor(document.language);
+  const labels = labelsFor(document.language, document.locale);
   const title = oneLine(document.title) || labels.untitled;
   const owned = document.actions.map(({ text, owner }) => {
     const duty = dutyOf(owner, null, labels);

@@ -197,6 +197,14 @@ export const en = {
     failedText: (why: string) => `Run ./svc doctor on the server. The build said: ${why}`,
     needsScript: 'These pages need JavaScript. The API and the svc command work without it.',
   },
+  /** Of the machine of an environment that somebody wants to reach. */
+  waking: {
+    starting: 'the machine of this environment is being started; it is there in a minute or two',
+    stopping: 'the machine of this environment is being stopped; start it again in a moment',
+    stopped: 'the machine of this environment stands still; a maintainer can start it',
+  },
+  /** Of what nobody gave a title. */
+  titles: { recording: (day: string) => `Recording of ${day}` },
   mails: enMails,
   alerts: enAlerts,
 };

@@ -205,6 +205,12 @@ export const ro: Words = {
     failedText: (why) => `Rulează ./svc doctor pe server. Construirea a spus: ${why}`,
     needsScript: 'Aceste pagini au nevoie de JavaScript. API-ul și comanda svc funcționează fără el.',
   },
+  waking: {
+    starting: 'calculatorul acestui mediu pornește; este gata într-un minut sau două',
+    stopping: 'calculatorul acestui mediu se oprește; pornește-l din nou peste puțin timp',
+    stopped: 'calculatorul acestui mediu este oprit; un administrator îl poate porni',
+  },
+  titles: { recording: (day) => `Înregistrare din ${day}` },
   mails: roMails,
   alerts: roAlerts,
 };

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config.ts';
 import { listOperators } from '../features/accounts/index.ts';
-import { deepLink, type NewNotification, notifyMany, resolveNotifications } from '../features/notifications/index.ts';
+import { deepLink, type NewNotice, notifyMany, resolveNotifications } from '../features/notifications/index.ts';
 import { CommandError } from '../kernel/base/command-error.ts';
 import { inTransaction } from '../kernel/db/db.ts';
 import type { Kernel } from '../kernel/kernel.ts';
@@ -11,7 +11,7 @@ import { startApart } from './apart.ts';
 import { backupConfig, placeTopic } from './place.ts';
 import type { BackupSummary } from './format.ts';
 import { installationOf } from './database.sql.ts';
-import { type BackupRecord, faultOf, readRecord, wantedTopic, writeRecord } from './record.ts';
+import { type BackupRecord, chownOf, faultOf, readRecord, wantedTopic, writeRecord } from './record.ts';
 import { keepRevocations } from './revocations.ts';
 import { isOf, openStore, type Store } from './store.ts';
 
@@ -156,15 +156,18 @@ class Keeper {
     const place = this.#at?.place;
     const { newest, failed: before } = await readRecord(sql, place);
     const now = new Date(clock.now()).toISOString();
-    const failed = { since: before?.since ?? now, ...faultOf(error, place ?? '') };
+    const { kind, ...fault } = faultOf(error, place ?? '');
+    const failed = { since: before?.since ?? now, ...fault };
     await this.#note({ ...(newest && { newest }), failed });
     this.#mayBeTold = true;
     if (before) return;
     await this.#tellOperators({
       dedupeKey: `backup.failed:${failed.since}`,
       type: 'backup.failed',
-      title: 'No backup was made',
-      body: `${failed.reason}. ${failed.fix}`,
+      says: ({ backups: words }) => ({
+        title: words.failed,
+        body: `${failed.reason}. ${words.fixes[kind](chownOf(place ?? ''))}`,
+      }),
       severity: 'critical',
     });
   }
@@ -218,18 +221,17 @@ class Keeper {
   }
 
   async #tell(): Promise<void> {
-    const hours = Math.floor(this.ageMs() / 3_600_000);
+    const age = `${Math.floor(this.ageMs() / 3_600_000)} h`;
     const day = Math.floor(this.#kernel.clock.now() / dayMs);
     await this.#tellOperators({
       dedupeKey: `backup.late:${day}`,
       type: 'backup.late',
-      title: 'The backup is late',
-      body: `The newest is ${hours} h old. ./svc doctor says why none was made.`,
+      says: ({ backups: words }) => ({ title: words.late, body: words.lateText(age) }),
       severity: 'warning',
     });
   }
 
-  async #tellOperators(told: Omit<NewNotification, 'accountId'>): Promise<void> {
+  async #tellOperators(told: Omit<NewNotice, 'accountId'>): Promise<void> {
     this.#mayBeTold = true;
     await inTransaction(this.#kernel.sql, async (db) => {
       const url = deepLink(this.#kernel.config, 'system');

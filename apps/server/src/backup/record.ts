@@ -31,20 +31,31 @@ export async function readRecord(db: Db, place: string | undefined): Promise<Bac
 export const writeRecord = (db: Db, record: BackupRecord): Promise<void> =>
   writeFact(db, fact, Buffer.from(JSON.stringify(record)));
 
+type Fault = 'forbidden' | 'full' | 'nowhere' | 'other';
+
 /** Why no backup was made, and what an operator does about it. */
-export function faultOf(error: unknown, place: string): { reason: string; fix: string } {
+export function faultOf(error: unknown, place: string): { kind: Fault; reason: string; fix: string } {
   const reason = error instanceof CommandError || error instanceof Error ? error.message : 'it failed';
-  return { reason, fix: adviceOf(reason, place) ?? 'see the log of the platform, then ./svc backup create' };
+  const fix = adviceOf(reason, place) ?? 'see the log of the platform, then ./svc backup create';
+  return { kind: kindOf(reason), reason, fix };
 }
 
 /** What an operator does about a place that took no backup for this reason. */
 export function adviceOf(reason: string, place: string): string | undefined {
-  if (/\((?:EACCES|EPERM)\)/.test(reason))
-    return `let the platform write there: chown -R ${userInfo().username} ${place}`;
-  if (/is full/.test(reason)) return 'free room there, or keep fewer (SVC_BACKUP_KEEP)';
+  const kind = kindOf(reason);
+  if (kind === 'forbidden') return `let the platform write there: ${chownOf(place)}`;
+  if (kind === 'full') return 'free room there, or keep fewer (SVC_BACKUP_KEEP)';
   if (/there is no/.test(reason)) return 'make it, or mount its disk';
-  if (/is no folder|EROFS/.test(reason))
-    return 'name another place: in the hub (System), or SVC_BACKUP_DIR and a restart';
+  if (kind === 'nowhere') return 'name another place: in the hub (System), or SVC_BACKUP_DIR and a restart';
   if (place.startsWith('s3://')) return 'look at the bucket, its endpoint and its keys';
   return undefined;
 }
+
+function kindOf(reason: string): Fault {
+  if (/\((?:EACCES|EPERM)\)/.test(reason)) return 'forbidden';
+  if (/is full/.test(reason)) return 'full';
+  return /is no folder|EROFS/.test(reason) ? 'nowhere' : 'other';
+}
+
+/** The command that lets the platform write in a folder. */
+export const chownOf = (place: string): string => `chown -R ${userInfo().username} ${place}`;

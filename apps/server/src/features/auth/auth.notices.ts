@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { NewNotification } from '../notifications/index.ts';
+import type { Words } from '@svc/words';
+import type { NewNotice, NoticeText } from '../notifications/index.ts';
 
 /** What happened to how a person signs in. */
 export type Notice =
@@ -10,34 +11,26 @@ export type Notice =
   | { type: 'password.changed' };
 
 /** The notification of it. Each is one of its own: two alike within a minute are two events. */
-export function noticeOf(accountId: string, notice: Notice): NewNotification {
+export function noticeOf(accountId: string, notice: Notice): NewNotice {
   const { type } = notice;
-  return { accountId, type, severity: 'warning', dedupeKey: `${type}:${randomUUID()}`, ...textOf(notice) };
+  const dedupeKey = `${type}:${randomUUID()}`;
+  return { accountId, type, severity: 'warning', dedupeKey, says: ({ signIns }) => textOf(notice, signIns) };
 }
 
-const notYou = 'If this was not you, sign out everywhere and set a new password.';
-
-type TextsOf = { [T in Notice['type']]: (notice: Extract<Notice, { type: T }>) => { title: string; body: string } };
-
-const texts: TextsOf = {
-  'login.new': ({ device, network }) => ({
-    title: `New sign-in: ${device}`,
-    body: `From the network ${network}. ${notYou}`,
-  }),
-  'login.recovered': ({ network }) => ({
-    title: 'Your account was recovered',
-    body: `A recovery code or link was used from the network ${network}; all other devices were signed out. ${notYou}`,
-  }),
-  'connection.added': ({ app, host }) => ({
-    title: `${app} may act for you`,
-    body: `${host === null ? 'An app' : `An app at ${host}`} was let in. Disconnect it if you did not do this.`,
-  }),
-  'password.changed': () => ({ title: 'Your password was changed', body: `It counts from now on. ${notYou}` }),
-  'passkey.added': ({ name }) => ({
-    title: 'A passkey was added',
-    body: `${name}. If this was not you, remove it, then sign out everywhere and set a new password.`,
-  }),
+type TextsOf = {
+  [T in Notice['type']]: (notice: Extract<Notice, { type: T }>, words: Words['alerts']['signIns']) => NoticeText;
 };
 
-const textOf = (notice: Notice): { title: string; body: string } =>
-  (texts[notice.type] as (notice: Notice) => { title: string; body: string })(notice);
+const texts: TextsOf = {
+  'login.new': ({ device, network }, words) => ({ title: words.new(device), body: words.newText(network) }),
+  'login.recovered': ({ network }, words) => ({ title: words.recovered, body: words.recoveredText(network) }),
+  'connection.added': ({ app, host }, words) => ({
+    title: words.connected(app),
+    body: host === null ? words.connectedText : words.connectedAt(host),
+  }),
+  'password.changed': (_, words) => ({ title: words.password, body: words.passwordText }),
+  'passkey.added': ({ name }, words) => ({ title: words.passkey, body: words.passkeyText(name) }),
+};
+
+const textOf = (notice: Notice, words: Words['alerts']['signIns']): NoticeText =>
+  (texts[notice.type] as (notice: Notice, words: Words['alerts']['signIns']) => NoticeText)(notice, words);

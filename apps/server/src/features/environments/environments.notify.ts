@@ -1,9 +1,10 @@
+import type { Words } from '@svc/words';
 import type { Db } from '../../kernel/db/db.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Budget, takeBudget } from '../../kernel/share/budgets.ts';
 import { findEmail } from '../accounts/index.ts';
-import type { NewNotification } from '../notifications/index.ts';
+import type { NewNotice, NoticeText } from '../notifications/index.ts';
 import { deepLink, type EndOfCause, notifyMany, resolveNotifications, wasTold } from '../notifications/index.ts';
 import type { EnvironmentHooks } from './environments.hooks.ts';
 import type { EnvironmentRole, EnvironmentRow } from './environments.rows.ts';
@@ -14,7 +15,12 @@ import { memberIds, membersOf } from './people/members.sql.ts';
 /** What it takes to tell somebody something. */
 type Teller = Pick<Kernel, 'bus' | 'clock' | 'config' | 'feed'>;
 
-type Told = Pick<NewNotification, 'type' | 'title' | 'body' | 'severity' | 'dedupeKey' | 'isOfOthers' | 'cause'>;
+type Told = Pick<NewNotice, 'type' | 'says' | 'severity' | 'dedupeKey' | 'isOfOthers' | 'cause'>;
+type Says = (words: Words['alerts']['environments']) => NoticeText;
+const inWords =
+  (says: Says): NewNotice['says'] =>
+  ({ environments }) =>
+    says(environments);
 
 /** Tells those who own an environment, in the transaction in which it happened. */
 async function tellOwners(kernel: Teller, tx: Db, row: EnvironmentRow, told: Told): Promise<void> {
@@ -45,10 +51,10 @@ const dayOf = ({ by, at }: Given): string => `${by}:${at.slice(0, 10)}`;
 
 /** Tells somebody that an environment is open to them from now on. */
 export async function tellMember(kernel: Teller, tx: Db, row: EnvironmentRow, given: Given): Promise<void> {
+  const who = await nameOf(tx, given);
   await tell(kernel, tx, row, [given.accountId], {
     type: 'environment.member_added',
-    title: `${await nameOf(tx, given)} made you ${given.role} of an environment`,
-    body: `Reach it with: svc env terminal ${row.slug}`,
+    says: inWords((words) => ({ title: words.added(who, words.roles[given.role]), body: words.addedText(row.slug) })),
     severity: 'info',
     isOfOthers: true,
     dedupeKey: `environment.member_added:${dayOf(given)}`,
@@ -60,12 +66,12 @@ export async function tellInvited(kernel: Teller, tx: Db, given: Given): Promise
   const dedupeKey = `environment.invited:${dayOf(given)}`;
   if (await wasTold(tx, given.accountId, dedupeKey)) return;
   if (!(await takeBudget(tx, kernel.clock, invitationsTold, given.accountId))) return;
+  const who = await nameOf(tx, given);
   await notifyMany(kernel, tx, [
     {
       accountId: given.accountId,
       type: 'environment.invited',
-      title: `${await nameOf(tx, given)} invites you to an environment`,
-      body: `As ${given.role}. Accept or decline it on the page of your environments, or with: svc env invitations`,
+      says: inWords((words) => ({ title: words.invited(who), body: words.invitedText(words.roles[given.role]) })),
       severity: 'info',
       isOfOthers: true,
       url: deepLink(kernel.config, 'environments'),
@@ -95,11 +101,12 @@ export function noticesOf(kernel: Teller & Pick<Kernel, 'clock'>): EnvironmentHo
   const told = async (
     tx: Db,
     row: EnvironmentRow,
-    what: Omit<Told, 'dedupeKey' | 'type'> & { type: string; of?: string },
+    what: Omit<Told, 'dedupeKey' | 'type' | 'says'> & { type: string; of?: string; says: Says },
   ) => {
-    const { of = (await readNow(tx, kernel.clock)).iso, type, ...rest } = what;
+    const { of = (await readNow(tx, kernel.clock)).iso, type, says, ...rest } = what;
     await tellOwners(kernel, tx, row, {
       ...rest,
+      says: inWords(says),
       type: `environment.${type}`,
       dedupeKey: `environment.${type}:${row.id}:${of}`,
     });
@@ -109,27 +116,24 @@ export function noticesOf(kernel: Teller & Pick<Kernel, 'clock'>): EnvironmentHo
       told(tx, row, {
         type: 'failed',
         cause: troubleCause(row.id),
-        title: `${row.name} has failed`,
-        body: reason,
+        says: (words) => ({ title: words.failed(row.name), body: reason }),
         severity: 'critical',
       }),
     budget: (tx, row, { percent, spentMicroEur, budgetMicroEur, month }) =>
       told(tx, row, {
         type: 'budget',
         of: `${month}:${percent}`,
-        title:
-          percent === 100
-            ? `${row.name} is stopped: its budget is used`
-            : `${row.name} has used ${percent} % of its budget`,
-        body: `${euro(spentMicroEur)} of ${euro(budgetMicroEur)} this month (UTC)`,
+        says: (words) => ({
+          title: percent === 100 ? words.budgetUsed(row.name) : words.budget(row.name, String(percent)),
+          body: words.budgetText(euro(spentMicroEur), euro(budgetMicroEur)),
+        }),
         severity: percent === 100 ? 'critical' : 'warning',
       }),
     stoppedIdle: (tx, row, { idleMinutes }) =>
       told(tx, row, {
         type: 'stopped_idle',
         cause: troubleCause(row.id),
-        title: `${row.name} is stopped: nobody worked there`,
-        body: `for ${idleMinutes} minutes; start it again with: svc env open ${row.slug}`,
+        says: (words) => ({ title: words.idle(row.name), body: words.idleText(`${idleMinutes} min`, row.slug) }),
         severity: 'info',
       }),
     over: async (tx, row, { isGone }) => {

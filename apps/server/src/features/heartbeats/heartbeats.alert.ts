@@ -1,7 +1,6 @@
-import { type Words, wordsOf } from '@svc/words';
+import type { Words } from '@svc/words';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { findLocales } from '../accounts/index.ts';
 import { deepLink, notifyMany, resolveNotifications } from '../notifications/index.ts';
 import type { MonitorState } from './heartbeats.rules.ts';
 import type { MonitorRow } from './heartbeats.sql.ts';
@@ -72,14 +71,6 @@ export async function announce(
   happened: readonly Happened[],
 ): Promise<void> {
   const told = happened.filter(({ isMuted: isQuiet }) => !isQuiet);
-  const locales =
-    told.length === 0
-      ? undefined
-      : await findLocales(
-          tx,
-          told.map(({ monitor }) => monitor.account_id),
-        );
-  const wordsFor = ({ account_id: id }: Happened['monitor']) => wordsOf(locales?.get(id) ?? 'en').alerts.monitors;
   await notifyMany(
     kernel,
     tx,
@@ -88,8 +79,10 @@ export async function announce(
       dedupeKey: keyOf(event, monitor.id, outage, again),
       ...(event === 'heartbeat.down' && { cause: downCause(monitor.id) }),
       type: event,
-      title: wordsFor(monitor)[event === 'heartbeat.down' ? 'down' : 'up'](monitor.name),
-      body: bodyOf(wordsFor(monitor), reason, output),
+      says: ({ monitors: words }) => ({
+        title: words[event === 'heartbeat.down' ? 'down' : 'up'](monitor.name),
+        body: bodyOf(words, reason, output),
+      }),
       url: deepLink(kernel.config, 'heartbeats', monitor.id),
       severity: event === 'heartbeat.down' ? 'critical' : 'info',
       data: { heartbeat_id: monitor.id },

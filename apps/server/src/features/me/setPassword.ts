@@ -2,6 +2,7 @@ import { contract } from '@svc/contract';
 import { localeOf, wordsOf } from '@svc/words';
 import { badRequest } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
+import { findProfile } from '../accounts/index.ts';
 import { endLogins, type Identity, type Proofs, setPassword as set } from '../auth/index.ts';
 
 export const setPassword = (identity: Identity, { hashing }: Proofs) =>
@@ -18,7 +19,8 @@ export const setPassword = (identity: Identity, { hashing }: Proofs) =>
       return undefined;
     });
     if (problem !== undefined) {
-      const { problems } = wordsOf(localeOf(headers['accept-language']));
+      const locale = (await findProfile(kernel.sql, accountId))?.locale ?? localeOf(headers['accept-language']);
+      const { problems } = wordsOf(locale);
       const said = problems[problem === 'address' ? 'isEmail' : problem];
       throw badRequest(`password: ${said}`, { password: [said] });
     }

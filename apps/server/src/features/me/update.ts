@@ -7,7 +7,7 @@ import { operation } from '../../kernel/feature.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import { checkFresh } from '../../kernel/mount/access.ts';
 import { rateLimitExceeded } from '../../kernel/share/limits.ts';
-import { changeProfile, findEmail } from '../accounts/index.ts';
+import { changeProfile, findEmail, findProfile } from '../accounts/index.ts';
 import { endLinks } from '../auth/index.ts';
 import { queueMail } from '../notifications/index.ts';
 import { meOf } from './me.view.ts';
@@ -39,11 +39,12 @@ export const update = operation(contract.me.update, async (context, { body }) =>
 
 /** Tells the one who loses it, too: a thief would keep the mail from its owner otherwise. */
 async function tellFormer(
-  { kernel, headers }: Context,
+  { kernel, headers, actor }: Context,
   tx: Db,
   { former, address }: { former: string; address: string },
 ): Promise<void> {
   const { iso: at } = await readNow(tx, kernel.clock);
-  const mail = wordsOf(localeOf(headers['accept-language'])).mails.addressChanged({ address, at });
+  const locale = (await findProfile(tx, actor.accountId))?.locale ?? localeOf(headers['accept-language']);
+  const mail = wordsOf(locale).mails.addressChanged({ address, at });
   await queueMail(kernel, tx, { to: former, ...mail, dedupeKey: `me.address:${randomUUID()}` });
 }

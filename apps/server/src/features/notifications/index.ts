@@ -16,7 +16,7 @@ export {
 } from './notifications.notify.ts';
 export { sealedVapid } from './notifications.push.ts';
 export type { EndOfCause } from './notifications.resolved.sql.ts';
-export type { NewNotification } from './notifications.rules.ts';
+export type { NewNotice, NewNotification, NoticeText } from './notifications.rules.ts';
 export type { NewMail } from './notifications.sql.ts';
 export { sealedWebhook } from './webhooks/deliver.ts';
 

@@ -1,10 +1,11 @@
 import type { ChangeRecord } from '@svc/contract';
+import { wordsOf } from '@svc/words';
 import type { Config } from '../../config.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { findAccountByEmail } from '../accounts/index.ts';
+import { findAccountByEmail, findLocales } from '../accounts/index.ts';
 import { type EndOfCause, resolveByCause } from './notifications.resolved.sql.ts';
-import { bounded, boundedKey, type NewNotification } from './notifications.rules.ts';
+import { bounded, boundedKey, type NewNotice, type NewNotification } from './notifications.rules.ts';
 import {
   findByKey,
   hasRecipients,
@@ -27,19 +28,24 @@ type Sender = Pick<Kernel, 'bus' | 'clock' | 'config' | 'feed'>;
 
 /**
  * Tells an account something, in the caller's transaction: it is in the inbox exactly when that commits, and is then
- * sent to open streams, subscribed browsers and by e-mail. A repeat of the dedupe key in the account does nothing.
+ * sent to open streams, subscribed browsers and by e-mail, in the language of the account. A repeat of the dedupe key in the
+ * account does nothing.
  */
-export async function notify(kernel: Sender, db: Db, notification: NewNotification): Promise<void> {
+export async function notify(kernel: Sender, db: Db, notification: NewNotification | NewNotice): Promise<void> {
   await notifyMany(kernel, db, [notification]);
 }
 
 /** The same for many at once, in one statement. */
-export async function notifyMany(kernel: Sender, db: Db, notifications: readonly NewNotification[]): Promise<void> {
+export async function notifyMany(
+  kernel: Sender,
+  db: Db,
+  notifications: readonly (NewNotification | NewNotice)[],
+): Promise<void> {
   if (notifications.length === 0) return;
   // In one order over all transactions: two that tell the same things must not wait for each other.
   const order = (one: NewNotification): string => `${one.accountId} ${one.dedupeKey}`;
   const byKey = new Map(
-    notifications
+    (await inLanguages(db, notifications))
       .map(bounded)
       .toReversed()
       .map((one) => [order(one), one]),
@@ -54,6 +60,17 @@ export async function notifyMany(kernel: Sender, db: Db, notifications: readonly
   await dropBeyond(db, kernel.clock, [...new Set(stored.flatMap(({ webhooks }) => webhooks))]);
   await recordChanges(kernel, db, 'created', stored);
   if (stored.some(({ due }) => due)) await kernel.bus.publish(db, dueTopic, null);
+}
+
+/** Notifications in the languages of their accounts. */
+async function inLanguages(db: Db, given: readonly (NewNotification | NewNotice)[]): Promise<NewNotification[]> {
+  const ours = given.flatMap((one) => ('says' in one ? [one.accountId] : []));
+  const locales = ours.length === 0 ? undefined : await findLocales(db, ours);
+  return given.map((one) => {
+    if (!('says' in one)) return one;
+    const { says, ...rest } = one;
+    return { ...rest, ...says(wordsOf(locales?.get(one.accountId) ?? 'en').alerts) };
+  });
 }
 
 /** Notifications with the ways that each goes, by the rules of its account. */

@@ -34,9 +34,10 @@ export async function push(
       loadWebPush(),
       vapid(),
       countUnread(kernel.sql, accountId),
-      resolution === null ? undefined : findLocales(kernel.sql, [accountId]),
+      findLocales(kernel.sql, [accountId]),
     ]);
     const record = toRecord(kernel.config, notification);
+    const words = wordsOf(locales.get(accountId) ?? 'en').alerts;
     const details = webPush.generateRequestDetails(
       { endpoint, keys: { p256dh, auth } },
       pushPayload({
@@ -45,9 +46,8 @@ export async function push(
         navigate: record.web_url ?? `${kernel.config.hubUrl}/notifications`,
         unread,
         hideContents: subscription.hide_contents,
-        ...(resolution !== null && {
-          over: wordsOf(locales?.get(accountId) ?? 'en').alerts.resolutions[resolution],
-        }),
+        words,
+        ...(resolution !== null && { over: words.resolutions[resolution] }),
       }),
       {
         ...pushTerms[notification.severity],

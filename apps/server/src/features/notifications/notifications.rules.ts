@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Words } from '@svc/words';
 import type { Config } from '../../config.ts';
 
-/** A notification from a feature to an account. */
+/** A notification from a feature to an account, in words that somebody else chose. Words of ours are a `NewNotice`. */
 export interface NewNotification {
   accountId: string;
   /** A repeat of it in the account is no second notification. */
@@ -21,6 +22,11 @@ export interface NewNotification {
   /** Another account did it: where not everything can wait, this goes first. */
   isOfOthers?: boolean;
 }
+
+/** The same in words of the server, for an account whose language is looked up. */
+export type NewNotice = Omit<NewNotification, 'title' | 'body'> & { says: (words: Words['alerts']) => NoticeText };
+/** What a notification says. */
+export type NoticeText = Pick<NewNotification, 'title' | 'body'>;
 
 export type Severity = 'info' | 'warning' | 'critical';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { isAllowedAction } from '@svc/contract';
+import { wordsOf } from '@svc/words';
 import { testClock } from '../../kernel/base/clock.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { bySystem } from '../../kernel/records/audit.ts';
@@ -340,6 +341,7 @@ describe('ways of notifications', () => {
     } as const;
     const given = {
       record: { ...record, actions: [] },
+      words: wordsOf('en').alerts,
       tag: 'heartbeat:1',
       navigate: 'https://hub.test/x/1',
       unread: 3,

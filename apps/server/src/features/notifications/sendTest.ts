@@ -18,8 +18,7 @@ export const sendTest = operation(contract.notifications.sendTest, async (contex
       accountId,
       dedupeKey,
       type: testType,
-      title: 'Test notification',
-      body: 'Somebody with a key of this account asked for it. Alerts reach you the same way.',
+      says: ({ test: { title, text: body } }) => ({ title, body }),
       severity: 'info',
     });
     const row = (await findByKey(tx, accountId, dedupeKey)) as NotificationRow;

@@ -87,6 +87,6 @@ describe('prompts: whose key a launch has', () => {
     const other = await create(account.key, { auto_run: true });
     await turning(async () => (await stateOf(other)) === 'waiting');
     assert.deepEqual([(await stops()).length, (await told('prompt.failed')).length], [1, 2]);
-    for (const { body } of await told('prompt.failed')) assert.match(body, /launch it again with a key/);
+    for (const { body } of await told('prompt.failed')) assert.match(body, /Launch it again with one/);
   });
 });

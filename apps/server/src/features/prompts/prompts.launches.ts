@@ -106,8 +106,7 @@ export class Launches {
       dedupeKey: `prompt.key:${prompt.id}:${now.iso}`,
       cause: promptCause(prompt.id),
       type: 'prompt.failed',
-      title: `Failed: ${titleOf(prompt)}`,
-      body: keyEnded,
+      says: ({ prompts: words }) => ({ title: words.failed(titleOf(prompt)), body: words.keyEnded }),
       url: deepLink(this.#kernel.config, 'prompts', prompt.id),
       severity: 'warning',
       data: { prompt_id: prompt.id },
@@ -125,16 +124,16 @@ export class Launches {
     const other = run.moves_on ? ((await findListening(tx, accountId, workPlatforms)) ?? null) : device;
     const moves = other !== device && (await this.#sessions.redirect(tx, { accountId, sessionId, id, target: other }));
     if (moves) await this.#move(tx, now, { sessionId }, 'adopt', { deviceId: other });
-    const goesOn = 'It goes to the next desktop or Android device that listens with an agent.';
-    const named = 'Its device has not taken it, and does when it listens. Launch it on another one, or take it back.';
     const [of] = moves && other !== null ? await findDevices(tx, accountId, [other]) : [];
     await notify(this.#kernel, tx, {
       accountId,
       dedupeKey: `prompt.waiting:${run.id}`,
       cause: promptCause(prompt.id),
       type: 'prompt.waiting',
-      title: `Waits: ${titleOf(prompt)}`,
-      body: of ? `Its device has not taken it; it goes to ${of.name}.` : run.moves_on ? goesOn : named,
+      says: ({ prompts: words }) => ({
+        title: words.waits(titleOf(prompt)),
+        body: of ? words.waitsFor(of.name) : words[run.moves_on ? 'waitsForAny' : 'waitsForNamed'],
+      }),
       url: deepLink(this.#kernel.config, 'prompts', prompt.id),
       severity: 'warning',
       data: { prompt_id: prompt.id, session_id: sessionId },
@@ -179,14 +178,17 @@ export class Launches {
   /** Tells the account what became of a launch. */
   async tell(tx: Db, prompt: PromptRow, run: LaunchRow): Promise<void> {
     const isFailed = run.state === 'failed';
-    const why = run.outcome?.error ?? `its agent ended with ${run.outcome?.exit_code ?? 'a failure'}`;
+    const { error, exit_code: code } = run.outcome ?? {};
     await notify(this.#kernel, tx, {
       accountId: prompt.account_id,
       dedupeKey: `prompt.run:${run.id}`,
       ...(isFailed && { cause: promptCause(prompt.id) }),
       type: isFailed ? 'prompt.failed' : 'prompt.answered',
-      title: `${isFailed ? 'Failed' : 'Answered'}: ${titleOf(prompt)}`,
-      body: isFailed ? why : 'Its turn ended; the session has what was said.',
+      says: ({ prompts: words }) => {
+        if (!isFailed) return { title: words.answered(titleOf(prompt)), body: words.answeredText };
+        const why = code == null ? words.agentFailed : words.agentExit(String(code));
+        return { title: words.failed(titleOf(prompt)), body: error ?? why };
+      },
       url: deepLink(this.#kernel.config, 'prompts', prompt.id),
       severity: isFailed ? 'warning' : 'info',
       data: { prompt_id: prompt.id, session_id: run.session_id },

@@ -8,7 +8,7 @@ import { checkAccess } from '../../kernel/mount/access.ts';
 import { bySystem, writeAct } from '../../kernel/records/audit.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import type { KeyLookup } from '../keys/index.ts';
-import { deepLink, type NewNotification, notify, notifyMany } from '../notifications/index.ts';
+import { deepLink, type NewNotice, notify, notifyMany } from '../notifications/index.ts';
 import { listKeyless, listUntaken } from './prompts.launches.sql.ts';
 import { keyEnded, titleOf } from './prompts.launches.ts';
 import { promptCause } from './prompts.resolved.ts';
@@ -169,14 +169,16 @@ export class PromptTicker {
     }
   }
 
-  #notice(row: PromptRow, failure?: string): NewNotification {
+  #notice(row: PromptRow, failure?: string): NewNotice {
     return {
       accountId: row.account_id,
       dedupeKey: `prompt.due:${row.id}:${row.not_before ?? row.armed_at}`,
       cause: promptCause(row.id),
       type: 'prompt.due',
-      title: `Due: ${titleOf(row)}`,
-      body: failure === undefined ? row.prompt.slice(0, mostBody).toWellFormed() : `It was not launched: ${failure}`,
+      says: ({ prompts: words }) => ({
+        title: words.due(titleOf(row)),
+        body: failure === undefined ? row.prompt.slice(0, mostBody).toWellFormed() : words.notLaunched(failure),
+      }),
       url: deepLink(this.#kernel.config, 'prompts', row.id),
       severity: 'info',
       data: { prompt_id: row.id },

@@ -67,7 +67,13 @@ export class PublishedPorts implements NameOwner {
     if (!visit?.isOpen || !visit.isServed) return undefined;
     if (ticket !== undefined) return withoutTicket(asked, request);
     const by = visitor && { accountId: visitor.accountId, by: whoOf(visitor, visit.is_login) };
-    const waiting = await pageWhileAway(this.#kernel, this.#parts.environments, visit, by);
+    const waiting = await pageWhileAway(
+      this.#kernel,
+      this.#parts.environments,
+      visit,
+      by,
+      request.headers['accept-language'],
+    );
     return waiting ?? this.#targetOf(visit, asked, visitor);
   }
 

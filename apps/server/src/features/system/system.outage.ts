@@ -1,15 +1,18 @@
+import type { Words } from '@svc/words';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { claimFact, removeFact } from '../../kernel/db/facts.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { PartPresence } from '../../kernel/peers/parts.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { listOperators } from '../accounts/index.ts';
-import { type NewNotification, notifyMany, resolveNotifications } from '../notifications/index.ts';
+import { type NewNotice, notifyMany, resolveNotifications } from '../notifications/index.ts';
 import type { Sandboxes } from '../sandboxes/index.ts';
 
 const lookEveryMs = 2_000;
 
-type Told = Pick<NewNotification, 'type' | 'title' | 'body' | 'severity'>;
+/** The names of its words; those of its text end in `Text`. */
+type Part = 'worker' | 'relay' | 'node';
+type Told = Pick<NewNotice, 'type' | 'severity'> & { says: `${Part}${'Missing' | 'Back'}` | 'nodeRefused' };
 
 /** Something that the platform lacks, and who is told of it. */
 interface Outage {
@@ -30,14 +33,12 @@ const worker = {
   fact: 'worker_missing',
   begun: {
     type: 'system.worker_missing',
-    title: 'No worker for 40 s',
-    body: 'Schedules, monitors and jobs wait. Start one: ./svc up --only worker; ./svc doctor shows which parts run.',
+    says: 'workerMissing',
     severity: 'critical',
   },
   over: {
     type: 'system.worker_back',
-    title: 'A worker runs again',
-    body: 'What was due meanwhile is caught up as each schedule says.',
+    says: 'workerBack',
     severity: 'info',
   },
   lines: {
@@ -50,14 +51,12 @@ const relay = {
   fact: 'relay_missing',
   begun: {
     type: 'system.relay_missing',
-    title: 'No relay for 40 s',
-    body: 'Machines that connect to it are offline. Start one: ./svc up --only relay. After a day without one it is missed no more.',
+    says: 'relayMissing',
     severity: 'critical',
   },
   over: {
     type: 'system.relay_back',
-    title: 'A relay runs again',
-    body: 'Machines of environments connect to it by themselves.',
+    says: 'relayBack',
     severity: 'info',
   },
   lines: { begun: 'no relay for 40 s; start one: svc up --only relay', over: 'a relay runs again' },
@@ -67,14 +66,12 @@ const node = {
   fact: 'node_missing',
   begun: {
     type: 'system.node_missing',
-    title: 'A sandbox node has not answered for 40 s',
-    body: 'Sandboxes there end after a minute, paused ones wait. ./svc doctor names it; on its machine: ./svc up --only sandboxd.',
+    says: 'nodeMissing',
     severity: 'critical',
   },
   over: {
     type: 'system.node_back',
-    title: 'The sandbox nodes answer again',
-    body: 'Paused sandboxes can be resumed.',
+    says: 'nodeBack',
     severity: 'info',
   },
   lines: {
@@ -87,8 +84,7 @@ const secondNode = {
   fact: 'node_refused',
   begun: {
     type: 'system.node_refused',
-    title: 'A second machine has a sandbox node',
-    body: 'It gets no new sandbox: gateways reach the node beside them only. ./svc doctor names both machines and says what to run.',
+    says: 'nodeRefused',
     severity: 'warning',
   },
   lines: { begun: 'a second machine has a sandbox node, which is refused; svc doctor names both machines' },
@@ -151,7 +147,12 @@ async function tellOperators(kernel: Kernel, { fact, begun, over }: Outage, pres
     if (!isFirst) return false;
     const accounts = await listOperators(db);
     const told = isMissing ? begun : presence === 'none' ? undefined : over;
-    const said = told && { ...told, dedupeKey: `${told.type}:${now}`, ...(isMissing && { cause: fact }) };
+    const said = told && {
+      ...told,
+      says: ({ system }: Words['alerts']) => ({ title: system[told.says], body: system[`${told.says}Text`] }),
+      dedupeKey: `${told.type}:${now}`,
+      ...(isMissing && { cause: fact }),
+    };
     if (said)
       await notifyMany(
         kernel,

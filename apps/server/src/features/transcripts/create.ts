@@ -1,6 +1,7 @@
 import { contract } from '@svc/contract';
 import { badRequest, notFound } from '../../kernel/base/errors.ts';
 import { Answer, type Operation, operation } from '../../kernel/feature.ts';
+import { findLocales } from '../accounts/index.ts';
 import { findFolder } from './library/folders.sql.ts';
 import type { Transcripts } from './transcripts.store.ts';
 
@@ -22,6 +23,7 @@ export const create = (transcripts: Transcripts): Operation =>
         source: body.source,
         startedAt: startedAt?.toISOString() ?? null,
         title: body.title ?? null,
+        locale: (await findLocales(tx, [accountId])).get(accountId) ?? 'en',
         language: body.language ?? null,
         folderId: body.folder_id ?? null,
         tags: [...new Set(body.tags)],

@@ -30,12 +30,10 @@ export class TranscriptsReader {
   async list(actor: Actor, { from }: { from?: string | undefined }): Promise<string> {
     check(actor);
     const rows = await listTranscripts(this.#sql, actor.accountId, { from }, { limit: mostListed });
-    const lines = rows
-      .slice(0, mostListed)
-      .map(
-        (row) =>
-          `${row.id} ${row.started_at} ${Math.round((row.duration_ms ?? 0) / 60_000)} min, ${row.state}: ${titleOf(row)}`,
-      );
+    const lines = rows.slice(0, mostListed).map((row) => {
+      const minutes = Math.round((row.duration_ms ?? 0) / 60_000);
+      return `${row.id} ${row.started_at} ${minutes} min, ${row.state}: ${titleOf(row)}`;
+    });
     return lines.length === 0 ? 'no recordings' : lines.join('\n');
   }
 

@@ -14,6 +14,8 @@ export interface TranscriptRow {
   client_id: string | null;
   source: string;
   title: string | null;
+  /** Of the title of one without a title; null: of before, in English. */
+  locale: 'en' | 'ro' | null;
   language: string | null;
   heard_language: string | null;
   state: TranscriptState;

@@ -5,7 +5,7 @@ import type { BookmarkRow, TrackRow, TranscriptChange, TranscriptRow } from './t
 import type { TranscriptState } from './transcripts.states.ts';
 
 const columns = (db: Db) => db`
-  id, account_id, client_id, source, title, language, heard_language, state, generation, started_at, duration_ms, created_at,
+  id, account_id, client_id, source, title, locale, language, heard_language, state, generation, started_at, duration_ms, created_at,
   updated_at, error, consent, folder_id, tags, pinned_at, preview_text, finalize_hash, finalized_at, key_id, audio_expires_at,
   audio_purged_at, degraded, edits_lost, insights, insights_stale, cost_micro_usd, bytes`;
 
@@ -52,6 +52,7 @@ export interface NewTranscript {
   /** RFC 3339; null: now. */
   startedAt: string | null;
   title: string | null;
+  locale: 'en' | 'ro';
   language: string | null;
   folderId: string | null;
   tags: readonly string[];
@@ -63,9 +64,9 @@ export interface NewTranscript {
 export async function insertTranscript(db: Db, time: Time, one: NewTranscript): Promise<TranscriptRow | undefined> {
   const now = nowOf(db, time);
   const [row] = await db<TranscriptRow[]>`
-    insert into transcripts.transcripts (account_id, client_id, source, title, language, state, started_at, created_at,
+    insert into transcripts.transcripts (account_id, client_id, source, title, locale, language, state, started_at, created_at,
       updated_at, folder_id, tags, consent)
-    values (${one.accountId}, ${one.clientId}, ${one.source}, ${one.title}, ${one.language}, ${one.state},
+    values (${one.accountId}, ${one.clientId}, ${one.source}, ${one.title}, ${one.locale}, ${one.language}, ${one.state},
       coalesce(${one.startedAt}::timestamptz, ${now}::timestamptz), ${now}, ${now}, ${one.folderId}, ${[...one.tags]},
       ${one.consent})
     on conflict (account_id, client_id) where client_id is not null do nothing

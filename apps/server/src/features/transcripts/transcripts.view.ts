@@ -1,5 +1,6 @@
 import type { bookmark, speaker, transcript, transcriptSummary, utterance } from '@svc/contract';
 import type { AssembledWord } from '@svc/speech';
+import { wordsOf } from '@svc/words';
 import type { z } from 'zod';
 import { mostTries } from './transcripts.moves.ts';
 import type {
@@ -21,8 +22,8 @@ export interface Beside {
 }
 
 /** The title of a transcript: a person's, that of its insights, or its day. */
-export const titleOf = (row: Pick<TranscriptRow, 'title' | 'insights' | 'started_at'>): string =>
-  row.title ?? (row.insights?.title || `Recording of ${row.started_at.slice(0, 10)}`);
+export const titleOf = (row: Pick<TranscriptRow, 'title' | 'insights' | 'started_at' | 'locale'>): string =>
+  row.title ?? (row.insights?.title || wordsOf(row.locale ?? 'en').titles.recording(row.started_at.slice(0, 10)));
 
 /** Its language: as it was set, or as it was heard. */
 export const languageOfRow = ({ language, heard_language: heard }: TranscriptRow): string | null => language ?? heard;

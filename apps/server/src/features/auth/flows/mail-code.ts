@@ -1,5 +1,6 @@
 import { wordsOf } from '@svc/words';
 import type { Kernel } from '../../../kernel/kernel.ts';
+import { findProfile } from '../../accounts/index.ts';
 import { createMailCode, useMailCode } from '../people/codes.ts';
 import { mayMail } from '../people/mails.ts';
 import { findPerson } from '../people/passwords.sql.ts';
@@ -26,15 +27,17 @@ export async function sendMailCode(
   const accountId = person?.may_sign_in ? person.account_id : null;
   const { network } = visit;
   const { id, code } = await createMailCode(kernel, { email, purpose: 'sign-in', accountId, network });
-  const { locale } = visit.page;
-  const said = wordsOf(locale).mails.signInCode({ code, validSeconds: mailSeconds, network });
   // Not waited for: how long a mail takes would tell who has an account.
   // To the address that the account has, never to the one that a stranger typed.
-  const send = async ({ email: to }: { email: string }): Promise<void> => {
-    if (await mayMail(kernel, { email: to, accountId, network })) await mail(to, said);
+  const send = async (to: string, id: string): Promise<void> => {
+    if (!(await mayMail(kernel, { email: to, accountId, network }))) return;
+    const locale = (await findProfile(kernel.sql, id))?.locale ?? visit.page.locale;
+    await mail(to, wordsOf(locale).mails.signInCode({ code, validSeconds: mailSeconds, network }));
   };
   if (person?.may_sign_in)
-    send(person).catch((err: unknown) => kernel.log.warn({ err }, 'a mail with a sign-in code was not sent'));
+    send(person.email, person.account_id).catch((err: unknown) =>
+      kernel.log.warn({ err }, 'a mail with a sign-in code was not sent'),
+    );
   const value = Buffer.from(JSON.stringify({ id, email })).toString('base64url');
   visit.setCookie(mailCookie, value, { maxAge: mailSeconds, sameSite: 'Lax' });
   return undefined;

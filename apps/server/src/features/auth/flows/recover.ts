@@ -1,6 +1,7 @@
 import { wordsOf } from '@svc/words';
 import { inTransaction } from '../../../kernel/db/db.ts';
 import { bySystem } from '../../../kernel/records/audit.ts';
+import { findProfile } from '../../accounts/index.ts';
 import { messagePage } from '../pages/notes.ts';
 import { recoverPage } from '../pages/start.ts';
 import { countRecoveryCodes, useRecoveryCode } from '../people/codes.ts';
@@ -103,5 +104,6 @@ async function sendLink({ page, network }: PageVisit, { kernel, mail, identity }
   if (!(await mayMail(kernel, { email: to, accountId, network }))) return;
   const { token } = await createLink(kernel, { purpose: 'recover', accountId, email: to, network, by: bySystem });
   const link = identity.linkOf('link', token);
-  await mail(to, wordsOf(page.locale).mails.recoveryLink({ link, validSeconds: linkSeconds, network }));
+  const locale = (await findProfile(kernel.sql, accountId))?.locale ?? page.locale;
+  await mail(to, wordsOf(locale).mails.recoveryLink({ link, validSeconds: linkSeconds, network }));
 }

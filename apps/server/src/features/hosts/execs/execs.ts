@@ -232,13 +232,15 @@ export class Execs {
     if (row.error === byPerson || (await isWatched(tx, clock, row.id))) return;
     if (deviceId !== null && (await deviceStreams.hasOne(tx, { accountId, deviceId }))) return;
     const isFine = row.ok === true && (row.exit_code ?? 0) === 0;
-    const exit = row.exit_code === null ? 'it went well' : `exit code ${row.exit_code}`;
+    const { state, op, exit_code: code } = row;
     await notify(this.#kernel, tx, {
       accountId,
       dedupeKey: `exec.done:${row.id}`,
       type: 'exec.done',
-      title: `Command ${row.state}: ${row.op}`,
-      body: row.error ?? exit,
+      says: ({ execs: words }) => ({
+        title: words[state as 'done' | 'expired' | 'cancelled' | 'unknown'](op),
+        body: row.error ?? (code === null ? words.fine : words.exit(String(code))),
+      }),
       url: deepLink(config, 'hosts', 'exec', row.id),
       severity: isFine ? 'info' : 'warning',
       data: { req_id: row.id, device_id: row.device_id },

@@ -1,4 +1,5 @@
 import type { notification } from '@svc/contract';
+import type { Words } from '@svc/words';
 import type { z } from 'zod';
 import { cut } from '../notifications.rules.ts';
 
@@ -13,6 +14,8 @@ interface Pushed {
   unread: number;
   /** Whoever looks at the locked screen learns nothing but what kind of thing happened. */
   hideContents: boolean;
+  /** In the language of the account. */
+  words: Words['alerts'];
   /** How its cause ended, in words: it takes the place of what is shown, without a sound. */
   over?: string;
 }
@@ -24,9 +27,9 @@ const mostBytes = 3_500;
  * The text for a browser: a Declarative Web Push message, which Safari shows by itself, and beside it what our service worker
  * needs for buttons. A text that is too long loses of its body first.
  */
-export function pushPayload({ record, tag, navigate, unread, hideContents, over }: Pushed): string {
+export function pushPayload({ record, tag, navigate, unread, hideContents, words, over }: Pushed): string {
   const { id, type, actions } = record;
-  const title = hideContents ? plainTitle(type) : record.title;
+  const title = hideContents ? plainTitle(type, words) : record.title;
   const textOf = (body: string): string =>
     JSON.stringify({
       web_push: 8030,
@@ -49,24 +52,7 @@ export function pushPayload({ record, tag, navigate, unread, hideContents, over 
   }
 }
 
-/** Titles without a name in them, by type. */
-const plainTitles: Readonly<Record<string, string>> = {
-  'heartbeat.down': 'A monitor is down',
-  'heartbeat.up': 'A monitor is up again',
-  'schedule.approval': 'A run awaits approval',
-  'schedule.failed': 'A run failed',
-  'schedule.late': 'A run was not started',
-  'schedule.disabled': 'A schedule was switched off',
-  schedule: 'News of a schedule',
-  prompt: 'News of a prompt',
-  transcript: 'News of a transcript',
-  environment: 'News of an environment',
-  exec: 'A command is over',
-  login: 'News of how you sign in',
-  passkey: 'News of how you sign in',
-  password: 'News of how you sign in',
-  connection: 'News of a connected app',
+const plainTitle = (type: string, { plain }: Words['alerts']): string => {
+  const titles: Readonly<Record<string, string>> = plain;
+  return titles[type] ?? titles[type.replace(/\..*$/, '')] ?? plain.other;
 };
-
-const plainTitle = (type: string): string =>
-  plainTitles[type] ?? plainTitles[type.replace(/\..*$/, '')] ?? 'New notification';

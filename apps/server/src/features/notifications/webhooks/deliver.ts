@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { isAllowed } from '@svc/netguard';
+import { wordsOf } from '@svc/words';
 import { BrokenSeal, type Sealed } from '../../../kernel/base/crypto.ts';
 import { ApiError, badRequest } from '../../../kernel/base/errors.ts';
 import { type Db, inTransaction } from '../../../kernel/db/db.ts';
 import { readNow } from '../../../kernel/db/instant.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { OutboundError } from '../../../kernel/outside/outbound.ts';
+import { findLocales } from '../../accounts/index.ts';
 import { notify } from '../notifications.notify.ts';
 import type { WebhookFormat } from '../notifications.rules.ts';
 import {
@@ -237,13 +239,6 @@ const columnsOf = ({ ok, status, reason, durationMs }: Attempt) => ({
   duration_ms: durationMs,
 });
 
-const mendIt = 'Mend the receiver, test it, and switch the webhook on again.';
-const why: Record<DisabledReason, string> = {
-  gone: `Its receiver answered 410: it is gone. ${mendIt}`,
-  failing: `Nothing arrived there for three days. ${mendIt}`,
-  broken: 'What is stored of it cannot be opened any more. Send its address and headers anew, or delete it.',
-};
-
 /** Of notifications that a webhook was switched off. */
 export const disabledCause = (id: string): string => `webhook:${id}`;
 
@@ -255,8 +250,7 @@ async function switchOff(kernel: Kernel, tx: Db, id: string, reason: DisabledRea
     accountId: webhook.account_id,
     dedupeKey: `notification.webhook_disabled:${randomUUID()}`,
     type: 'notification.webhook_disabled',
-    title: `Webhook ${webhook.name} is switched off`,
-    body: why[reason],
+    says: ({ webhooks }) => ({ title: webhooks.off(webhook.name), body: webhooks[reason] }),
     severity: 'warning',
     data: { webhook_id: id, reason },
     cause: disabledCause(id),
@@ -267,12 +261,14 @@ async function switchOff(kernel: Kernel, tx: Db, id: string, reason: DisabledRea
 export async function tryWebhook(kernel: Kernel, webhook: WebhookRow): Promise<Attempt> {
   const { sql, clock } = kernel;
   const id = randomUUID();
+  const locale = (await findLocales(sql, [webhook.account_id])).get(webhook.account_id);
+  const { title, text } = wordsOf(locale ?? 'en').alerts.test;
   const row: NotificationRow = {
     id,
     account_id: webhook.account_id,
     type: testType,
-    title: 'Test notification',
-    body: 'Somebody with a key of this account asked for it. Alerts reach you the same way.',
+    title,
+    body: text,
     url: null,
     severity: 'info',
     data: null,

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type Words, wordsOf } from '@svc/words';
+import type { Words } from '@svc/words';
 import type { Db } from '../../../kernel/db/db.ts';
 import type { Instant } from '../../../kernel/db/instant.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
-import { findLocales } from '../../accounts/index.ts';
 import { findDevices } from '../../devices/index.ts';
-import { deepLink, type EndOfCause, notify, resolveNotifications } from '../../notifications/index.ts';
+import { deepLink, type EndOfCause, type NoticeText, notify, resolveNotifications } from '../../notifications/index.ts';
 import type { ScheduleTerms } from '../../schedules/index.ts';
 import type { CreatedRun, RunRow } from '../scheduler.sql.ts';
 import { runStates } from '../scheduler.states.ts';
@@ -13,24 +12,20 @@ import { runStates } from '../scheduler.states.ts';
 /** Alerts about schedules and runs (document 2, Events). Each is sent once: its key drops repeats. */
 type Severity = 'info' | 'warning' | 'critical';
 
-/** In the language of the account. */
-async function wordsFor(db: Db, { account_id: id }: { account_id: string }): Promise<Words['alerts']['runs']> {
-  return wordsOf((await findLocales(db, [id])).get(id) ?? 'en').alerts.runs;
-}
+type Says = (words: Words['alerts']['runs']) => NoticeText;
 
 async function tellOfRun(
   kernel: Kernel,
   db: Db,
   run: CreatedRun,
-  alert: { type: string; title: string; body: string; severity: Severity; key?: string; cause?: string },
+  alert: { type: string; says: Says; severity: Severity; key?: string; cause?: string },
 ): Promise<void> {
-  const { type, title, body, severity, key = run.id, cause } = alert;
+  const { type, says, severity, key = run.id, cause } = alert;
   await notify(kernel, db, {
     accountId: run.account_id,
     dedupeKey: `${type}:${key}`,
     type,
-    title,
-    body,
+    says: ({ runs }) => says(runs),
     severity,
     url: deepLink(kernel.config, 'schedule-runs', run.id),
     data: { run_id: run.id, schedule_id: run.schedule_id, state: run.state },
@@ -40,11 +35,9 @@ async function tellOfRun(
 
 /** A run waits for a person: approve or skip it from any device. */
 export async function tellAwaitingApproval(kernel: Kernel, db: Db, run: CreatedRun, now: Instant): Promise<void> {
-  const words = await wordsFor(db, run);
   await tellOfRun(kernel, db, run, {
     type: 'schedule.approval',
-    title: words.approval(run.name),
-    body: words.approvalText,
+    says: (words) => ({ title: words.approval(run.name), body: words.approvalText }),
     // An edit may ask a second time.
     key: `${run.id}:${now.ms}`,
     severity: 'warning',
@@ -54,11 +47,9 @@ export async function tellAwaitingApproval(kernel: Kernel, db: Db, run: CreatedR
 
 /** Nobody started a run within `late_after_s`. */
 export async function tellLate(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
-  const body = `It was due at ${run.scheduled_for}. Check that a host for it is online and has approved its command.`;
   await tellOfRun(kernel, db, run, {
     type: 'schedule.late',
-    title: (await wordsFor(db, run)).late(run.name),
-    body,
+    says: (words) => ({ title: words.late(run.name), body: words.lateText(run.scheduled_for) }),
     severity: 'warning',
     cause: runCause(run.id),
   });
@@ -69,11 +60,10 @@ export async function tellMustApprove(kernel: Kernel, db: Db, run: RunRow): Prom
   const device = run.refused_by.at(-1) ?? '';
   const [known] = await findDevices(db, run.account_id, [device]);
   const host = known?.name || device;
-  const work = run.kind === 'shell' ? 'command' : 'prompt';
+  const text = run.kind === 'shell' ? 'mustApproveCommand' : 'mustApprovePrompt';
   await tellOfRun(kernel, db, run, {
     type: 'schedule.host_approval',
-    title: `${host} must approve ${run.name}`,
-    body: `Its ${work} was not approved on that machine; the run waits. There, at a terminal: svc host approve ${run.schedule_id}`,
+    says: (words) => ({ title: words.mustApprove(host, run.name), body: words[text](run.schedule_id) }),
     // Once for what is to be approved.
     key: [run.schedule_id, device, hashOf(run)].join(':'),
     severity: 'warning',
@@ -86,48 +76,56 @@ const hashOf = ({ spec, spec_hash: hash }: RunRow): string =>
 
 /** A run failed for good; `cause` is the run that its failure is put down to, told once however many it takes along. */
 export async function tellFailed(kernel: Kernel, db: Db, run: RunRow, cause: string): Promise<void> {
-  const exit = run.exit_code === null ? undefined : `exit code ${run.exit_code}`;
-  // A machine may say it in the same words.
-  const parts = run.error !== null && exit !== undefined && run.error.includes(exit) ? [run.error] : [run.error, exit];
-  const words = await wordsFor(db, run);
-  const body = parts.filter((part) => part != null).join(', ') || words.failedText;
-  const title = words[run.state === 'timed_out' ? 'timedOut' : 'failed'](run.name);
-  const alert = { type: 'schedule.failed', title, body, key: cause, severity: 'critical' } as const;
+  const { name, state, error, exit_code: code } = run;
+  // A machine may say it in these words.
+  const isSaid = error !== null && code !== null && error.includes(`exit code ${code}`);
+  const says: Says = (words) => {
+    const parts = [error, code === null || isSaid ? null : words.exit(String(code))];
+    const body = parts.filter((part) => part !== null).join(', ') || words.failedText;
+    return { title: words[state === 'timed_out' ? 'timedOut' : 'failed'](name), body };
+  };
+  const alert = { type: 'schedule.failed', says, key: cause, severity: 'critical' } as const;
   await tellOfRun(kernel, db, run, { ...alert, cause: scheduleCause(run.schedule_id) });
 }
 
 /** A run succeeded, and its schedule asks to hear of each. */
 export async function tellSucceeded(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
-  await tellOfSuccess(kernel, db, run, 'schedule.succeeded', (await wordsFor(db, run)).succeeded(run.name));
+  await tellOfSuccess(kernel, db, run, 'schedule.succeeded', 'succeeded');
 }
 
 /** The output is not what it was at the last success. */
 export async function tellChanged(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
-  await tellOfSuccess(kernel, db, run, 'schedule.changed', (await wordsFor(db, run)).changed(run.name));
+  await tellOfSuccess(kernel, db, run, 'schedule.changed', 'changed');
 }
 
 /** The first success after failures. */
 export async function tellRecovered(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
-  await tellOfSuccess(kernel, db, run, 'schedule.changed', (await wordsFor(db, run)).recovered(run.name));
+  await tellOfSuccess(kernel, db, run, 'schedule.changed', 'recovered');
 }
 
-async function tellOfSuccess(kernel: Kernel, db: Db, run: RunRow, type: string, title: string): Promise<void> {
-  await tellOfRun(kernel, db, run, { type, title, body: (run.log_tail ?? '').slice(-500), severity: 'info' });
+async function tellOfSuccess(
+  kernel: Kernel,
+  db: Db,
+  run: RunRow,
+  type: string,
+  how: 'succeeded' | 'changed' | 'recovered',
+): Promise<void> {
+  const says: Says = (words) => ({ title: words[how](run.name), body: (run.log_tail ?? '').slice(-500) });
+  await tellOfRun(kernel, db, run, { type, says, severity: 'info' });
 }
 
 async function tellOfSchedule(
   kernel: Kernel,
   db: Db,
   schedule: ScheduleTerms,
-  alert: { type: string; title: string; body: string; key: string; cause?: string },
+  alert: { type: string; says: Says; key: string; cause?: string },
 ): Promise<void> {
-  const { type, title, body, key, cause } = alert;
+  const { type, says, key, cause } = alert;
   await notify(kernel, db, {
     accountId: schedule.account_id,
     dedupeKey: `${type}:${schedule.id}:${key}`,
     type,
-    title,
-    body,
+    says: ({ runs }) => says(runs),
     severity: 'warning',
     url: deepLink(kernel.config, 'schedules', schedule.id),
     data: { schedule_id: schedule.id },
@@ -139,19 +137,16 @@ async function tellOfSchedule(
 export async function tellBudgetReached(kernel: Kernel, db: Db, schedule: ScheduleTerms, day: string): Promise<void> {
   await tellOfSchedule(kernel, db, schedule, {
     type: 'schedule.budget',
-    title: `${schedule.name} reached its daily budget`,
-    body: 'No more runs are created today. Raise budget_micro_usd_per_day to run it again.',
+    says: (words) => ({ title: words.budget(schedule.name), body: words.budgetText }),
     key: day,
   });
 }
 
 /** The schedule switched itself off after failures in a row. */
 export async function tellDisabled(kernel: Kernel, db: Db, schedule: ScheduleTerms, run: RunRow): Promise<void> {
-  const words = await wordsFor(db, schedule);
   await tellOfSchedule(kernel, db, schedule, {
     type: 'schedule.disabled',
-    title: words.off(schedule.name),
-    body: words.offText(String(schedule.failures)),
+    says: (words) => ({ title: words.off(schedule.name), body: words.offText(String(schedule.failures)) }),
     key: run.id,
     cause: scheduleCause(schedule.id),
   });

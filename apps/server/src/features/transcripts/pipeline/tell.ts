@@ -1,3 +1,4 @@
+import type { Words } from '@svc/words';
 import type { Db } from '../../../kernel/db/db.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { deepLink, type EndOfCause, notify, resolveNotifications } from '../../notifications/index.ts';
@@ -36,27 +37,26 @@ export class Tellers {
   /** All is there. */
   async ready(tx: Db, row: TranscriptRow): Promise<void> {
     await resolveFailed(this.#kernel, tx, row, 'recovered');
-    await this.#tell(tx, row, 'transcript.ready', `${titleOf(row)} is transcribed`, lacksOf(row));
+    await this.#tell(tx, row, 'ready', (words) => lacksOf(row, words));
   }
 
   /** A step failed for good. */
   async failed(tx: Db, row: TranscriptRow): Promise<void> {
-    await this.#tell(tx, row, 'transcript.failed', `${titleOf(row)} was not transcribed`, row.error ?? '');
+    await this.#tell(tx, row, 'failed', () => row.error ?? '');
   }
 
   async #tell(
     tx: Db,
     row: TranscriptRow,
-    type: 'transcript.ready' | 'transcript.failed',
-    title: string,
-    body: string,
+    how: 'ready' | 'failed',
+    bodyOf: (words: Transcripts) => string,
   ): Promise<void> {
+    const type = `transcript.${how}` as const;
     await notify(this.#kernel, tx, {
       accountId: row.account_id,
       dedupeKey: `${type}:${row.id}:${row.generation}:${row.finalized_at ?? ''}`,
       type,
-      title: title.slice(0, 200),
-      body: body.slice(0, 1_000),
+      says: ({ transcripts: words }) => ({ title: words[how](titleOf(row)), body: bodyOf(words).slice(0, 1_000) }),
       url: deepLink(this.#kernel.config, 'transcripts', row.id),
       severity: type === 'transcript.ready' ? 'info' : 'warning',
       data: { transcript_id: row.id },
@@ -66,9 +66,7 @@ export class Tellers {
   }
 }
 
-const words: Readonly<Record<string, string>> = {
-  transcription: 'no provider of speech: the live captions stand for it',
-  insights: 'no model wrote its insights: sentences of it stand for them',
-  semantic: 'it is not found by meaning',
-};
-const lacksOf = ({ degraded }: TranscriptRow): string => degraded.map((lack) => words[lack] ?? lack).join('; ');
+type Transcripts = Words['alerts']['transcripts'];
+
+const lacksOf = ({ degraded }: TranscriptRow, { lacks }: Transcripts): string =>
+  degraded.map((lack) => (lacks as Readonly<Record<string, string>>)[lack] ?? lack).join(' ');

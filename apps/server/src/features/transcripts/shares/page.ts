@@ -1,4 +1,5 @@
 import { SHARE_PAGE_POLICY, sharePageNotFound } from '@svc/documents';
+import { type Locale, localeOf } from '@svc/words';
 import { ApiError } from '../../../kernel/base/errors.ts';
 import type { RawRoute } from '../../../kernel/feature.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
@@ -23,7 +24,8 @@ export function sharePage({ config }: Pick<Kernel, 'config'>, pool: TranscriptPo
         response.writeHead(405, { ...headers, allow: 'GET, HEAD' }).end();
         return;
       }
-      const { status, html, more = {} } = await pageOf(kernel, pool, rest, address);
+      const locale = localeOf(request.headers['accept-language']);
+      const { status, html, more = {} } = await pageOf(kernel, pool, rest, { address, locale });
       response.writeHead(status, { ...headers, ...more, 'content-length': Buffer.byteLength(html) });
       response.end(request.method === 'HEAD' ? undefined : html);
     },
@@ -35,16 +37,16 @@ async function pageOf(
   kernel: Kernel,
   pool: TranscriptPool,
   token: string,
-  address: string,
+  { address, locale }: { address: string; locale: Locale },
 ): Promise<{ status: number; html: string; more?: Record<string, string> }> {
   try {
     await checkVisitor(kernel, address);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return { status: error.status, html: sharePageNotFound(), more: error.headers ?? {} };
+    return { status: error.status, html: sharePageNotFound(locale), more: error.headers ?? {} };
   }
   const shared = await openShare(kernel, token);
-  if (!shared) return { status: 404, html: sharePageNotFound() };
+  if (!shared) return { status: 404, html: sharePageNotFound(locale) };
   const { shown, accountId } = shared;
   const html = await pool.do(accountId, {
     kind: 'page',
@@ -53,6 +55,7 @@ async function pageOf(
       startedAt: new Date(shown.started_at),
       durationMs: shown.duration_ms ?? 0,
       language: shown.language,
+      locale: shared.locale,
       speakers: shown.speakers,
       utterances: shown.utterances.map(({ speaker, start_ms: startMs, end_ms: endMs, text }) => ({
         speaker,

@@ -27,6 +27,8 @@ export async function checkVisitor({ limiter }: Pick<Kernel, 'limiter'>, address
 /** A shared transcript, and whose it is. */
 interface Shared {
   accountId: string;
+  /** The language of the account, when the recording was made. */
+  locale: 'en' | 'ro' | null;
   shown: z.input<typeof publicTranscript>;
 }
 
@@ -62,5 +64,5 @@ export async function openShare(
     actions: (insights?.actions ?? []).map(({ text, owner }) => ({ text, owner })),
     expiresAt: share.expires_at,
   };
-  return { accountId: row.account_id, shown };
+  return { accountId: row.account_id, locale: row.locale, shown };
 }
