@@ -53,7 +53,11 @@ export class Identity {
       kernel: this.#kernel,
       connections: this.#connections,
       account: (id) => this.account(id),
-      pages: providerPages(this.#kernel),
+      pages: providerPages({
+        kernel: this.#kernel,
+        connections: this.#connections,
+        account: (id) => this.account(id),
+      }),
       signedOut: (cookies) => this.#endLoginOf(cookies),
     }).catch((error: unknown) => {
       this.#opened = undefined;

@@ -1,15 +1,13 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { Kernel } from '../../../kernel/kernel.ts';
 import { headerText } from '../../../kernel/mount/mount.ts';
 import { deviceConfirmPage, deviceDonePage, devicePage } from '../pages/device.ts';
 import { errorPage, signedOutPage, signOutPage } from '../pages/notes.ts';
 import { lookOf, type PageContext } from '../pages/page.ts';
-import { findClient } from '../provider/clients.sql.ts';
-import { nameOfApp, trustOf } from '../provider/clients.ts';
 import { documentsOf } from '../provider/documents.ts';
 import type { ProviderPages } from '../provider/pages.ts';
 import { scopesAsked } from '../provider/provider.ts';
 import { basePath } from '../provider/urls.ts';
+import { clientOf, consentOf, decisionOf, deviceConsent, type PageParts } from './device.consent.ts';
 
 /** Where the pages of the library find what we know of a request. */
 export const ofRequest = Symbol('what is known of a request');
@@ -27,7 +25,8 @@ const knownOf = (ctx: KoaContextWithOIDC): Partial<OfRequest> =>
   (ctx.req as { [ofRequest]?: OfRequest })[ofRequest] ?? {};
 
 /** The pages that the provider's library has us make. */
-export function providerPages(kernel: Kernel): ProviderPages {
+export function providerPages(parts: PageParts): ProviderPages {
+  const { kernel } = parts;
   const pageOf = (ctx: KoaContextWithOIDC): PageContext => ({
     ...lookOf(ctx.get('cookie') || undefined, ctx.get('accept-language') || undefined),
     base: basePath(kernel.config),
@@ -51,21 +50,23 @@ export function providerPages(kernel: Kernel): ProviderPages {
       show(ctx, devicePage(page, { action, userCode: given, hidden: { xsrf: xsrf(ctx) }, ...problem }));
     },
     async deviceConfirm(ctx, _form, client, info, userCode) {
-      const { clientId, clientName } = client as { clientId: string; clientName?: string };
+      const { clientId } = client as { clientId: string };
       const { name, network, at } = info as { name?: string; network?: string; at?: number };
-      const isRegistered = (await findClient(kernel.sql, clientId)) !== undefined;
       const code = ctx.oidc.entities.DeviceCode as unknown as { params: { scope?: string } };
       const page = pageOf(ctx);
+      const decision = await decisionOf(parts, ctx);
       const body = deviceConfirmPage(page, {
         action: `${page.base}/device`,
-        hidden: { xsrf: xsrf(ctx), user_code: userCode },
-        client: { name: nameOfApp(clientName ?? clientId), trust: trustOf(clientId, isRegistered) },
+        hidden: { xsrf: xsrf(ctx), user_code: userCode, ...(decision && { account: decision.accountId }) },
+        client: await clientOf(kernel, ctx, clientId),
         device: { name, network, ageSeconds: Math.max(0, Math.round((kernel.clock.now() - (at ?? 0)) / 1000)) },
         userCode,
         scopes: scopesAsked(code.params),
+        ...(decision && { consent: consentOf(kernel, page, decision) }),
       });
       show(ctx, body);
     },
+    deviceConsent: (ctx) => deviceConsent(parts, ctx),
     async deviceDone(ctx) {
       show(ctx, deviceDonePage(pageOf(ctx)));
     },

@@ -27,11 +27,22 @@ interface Consent {
   resource: 'api' | 'mcp';
 }
 
+/** What is chosen of. */
+export type Choices = Pick<Consent, 'scopes' | 'leftOut' | 'keyLife' | 'resource'> & Pick<ShownClient, 'trust'>;
+
+/** The scopes with a box each, what is not given in any case, and how long it lasts: a part of a form. */
+export function choices(page: PageContext, { scopes, leftOut = [], keyLife, resource, trust }: Choices): Markup {
+  const { consent } = textsOf(page);
+  const groups = scopeGroups.map((group) => checkboxes(page, consent[group], { group, scopes, trust }));
+  return html`${scopes.length === 0 ? html`<p>${consent.none}</p>` : html`<p class="hint">${consent.less}</p>${groups}`}
+${leftOut.length > 0 && html`<details><summary>${consent.leftOut}</summary>\n${scopeList(page, leftOut)}</details>`}
+${scopes.length > 0 && html`<p class="hint">${consent[resource]}${keyLife !== undefined && html` ${consent.life} ${keyLife}.`} ${consent.take}</p>`}`;
+}
+
 /** Asks which of the scopes an app gets. Posts `scope` for each that is ticked, and `decision`: `allow` or `cancel`. */
 export function consentPage(page: PageContext, given: Consent): string {
-  const { action, client, email, scopes, leftOut = [], keyLife, resource } = given;
+  const { action, client, email } = given;
   const { consent } = textsOf(page);
-  const groups = scopeGroups.map((group) => checkboxes(page, consent[group], { group, scopes, trust: client.trust }));
   return render(page, {
     title: consent.title(short(client.name)),
     heading: sentence(consent.title, foreign(client.name)),
@@ -39,9 +50,7 @@ export function consentPage(page: PageContext, given: Consent): string {
     body: html`${clientFacts(client, consent)}
 ${form(
   { action },
-  html`${scopes.length === 0 ? html`<p>${consent.none}</p>` : html`<p class="hint">${consent.less}</p>${groups}`}
-${leftOut.length > 0 && html`<details><summary>${consent.leftOut}</summary>\n${scopeList(page, leftOut)}</details>`}
-${scopes.length > 0 && html`<p class="hint">${consent[resource]}${keyLife !== undefined && html` ${consent.life} ${keyLife}.`} ${consent.take}</p>`}
+  html`${choices(page, { ...given, trust: client.trust })}
 <div class="pair">
 ${button(consent.allow, { name: 'decision', value: 'allow' })}
 ${button(consent.cancel, { kind: 'plain', name: 'decision', value: 'cancel' })}

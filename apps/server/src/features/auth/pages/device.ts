@@ -1,4 +1,4 @@
-import { clientFacts, type ShownClient, scopeList } from './consent.ts';
+import { type Choices, choices, clientFacts, type ShownClient, scopeList } from './consent.ts';
 import { exactly, foreign, html, sentence, short } from './html.ts';
 import { button, field, form, type PageContext, render, textsOf } from './page.ts';
 
@@ -48,6 +48,8 @@ interface DeviceConfirm {
   device: { name?: string | undefined; network?: string | undefined; ageSeconds: number };
   userCode: string;
   scopes: readonly string[];
+  /** Whoever is signed in decides here what the device gets: nothing is asked once more. */
+  consent?: Choices & { email: string };
   /** Default: `confirm=yes`. */
   allow?: Answer;
   /** Default: `abort=yes`. */
@@ -60,7 +62,7 @@ const abort: Answer = { name: 'abort', value: 'yes' };
 /** Asks whether the device that shows this code may be connected. */
 export function deviceConfirmPage(page: PageContext, data: DeviceConfirm): string {
   const { device, consent } = textsOf(page);
-  const { client, device: shown, scopes, allow = confirm, cancel = abort } = data;
+  const { client, device: shown, scopes, consent: decides, allow = confirm, cancel = abort } = data;
   const fact = (label: string, text: string | undefined) =>
     text !== undefined && html`<dt>${label}</dt><dd>${foreign(text)}</dd>\n`;
   return render(page, {
@@ -72,10 +74,10 @@ export function deviceConfirmPage(page: PageContext, data: DeviceConfirm): strin
 ${clientFacts({ ...client, goesTo: undefined }, consent)}
 <dl>
 ${fact(device.name, shown.name)}${fact(device.network, shown.network)}${fact(device.age, device.ago(shown.ageSeconds))}</dl>
-${scopes.length > 0 && html`<h2>${device.may}</h2>${scopeList(page, scopes)}`}
+${!decides && scopes.length > 0 && html`<h2>${device.may}</h2>${scopeList(page, scopes)}`}
 ${form(
   { action: data.action, hidden: data.hidden },
-  html`<div class="pair">
+  html`${decides && html`<p>${foreign(client.name)} ${consent.asks} ${foreign(decides.email)}.</p>\n${choices(page, decides)}\n`}<div class="pair">
 ${button(consent.allow, allow)}
 ${button(consent.cancel, { kind: 'plain', ...cancel })}
 </div>`,

@@ -12,6 +12,8 @@ export interface ProviderPages {
   error: (ctx: Context, out: Failure) => Promise<void>;
   deviceInput: (ctx: Context, form: string, out?: Failure, error?: Error) => Promise<void>;
   deviceConfirm: (ctx: Context, form: string, client: unknown, info: unknown, userCode: string) => Promise<void>;
+  /** The grant that was decided on the page with the code; undefined: that is asked on a page of its own. */
+  deviceConsent: (ctx: Context) => Promise<string | undefined>;
   deviceDone: (ctx: Context) => Promise<void>;
   deviceInfo: (ctx: Context) => Record<string, unknown>;
   signOut: (ctx: Context, form: string) => Promise<void>;

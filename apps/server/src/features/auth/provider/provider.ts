@@ -312,12 +312,14 @@ const isOfKind = (config: Kernel['config'], known: readonly string[], resource: 
  * What was granted before counts again for the same scopes, unless nobody vouches for the app, or the scopes are strong. The hub
  * is the person itself and asks nothing.
  */
-async function loadGrant({ connections, kernel: { config } }: ProviderParts, ctx: KoaContextWithOIDC) {
+async function loadGrant({ connections, pages, kernel: { config } }: ProviderParts, ctx: KoaContextWithOIDC) {
   const { oidc } = ctx;
-  const { client, session, result, provider } = oidc;
+  const { client, session, provider } = oidc;
   const accountId = session?.accountId;
   if (!client || accountId === undefined) return undefined;
-  const consented = (result?.consent as { grantId?: string } | undefined)?.grantId;
+  const decided = oidc.route === 'code_verification' ? await pages.deviceConsent(ctx) : undefined;
+  if (decided !== undefined) Object.assign(oidc, { result: { ...oidc.result, consent: { grantId: decided } } });
+  const consented = (oidc.result?.consent as { grantId?: string } | undefined)?.grantId;
   if (consented !== undefined) return provider.Grant.find(consented);
   const { clientId } = client;
   if (clientId === hubClient) {
