@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorKind } from './errors.ts';
-import { dateTime, emailAddress, nextCursor, page, text, uuid } from './fields.ts';
+import { dateTime, emailAddress, nextCursor, page, resettable, text, uuid } from './fields.ts';
 import { json, route, toolLevels } from './route.ts';
 import { gives } from './strength.ts';
 
@@ -86,7 +86,7 @@ export const accounts = {
         .object({
           suspended: z.boolean().optional(),
           operator: z.boolean().optional(),
-          tool_level: z.enum(toolLevels).optional(),
+          tool_level: resettable(z.enum(toolLevels)).describe('`null`: `l0`'),
         })
         .refine((body) => Object.values(body).some((value) => value !== undefined), 'at least one field is required'),
     ),

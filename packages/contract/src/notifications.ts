@@ -10,6 +10,7 @@ import {
   numberCursor,
   page,
   ready,
+  resettable,
   text,
   timeZone,
   uuid,
@@ -150,7 +151,10 @@ export const notifications = {
     params: z.object({ id: uuid }),
     takes: json(
       z
-        .object({ read: z.boolean().optional(), archived: z.boolean().optional() })
+        .object({
+          read: resettable(z.boolean()).describe('`null`: not read'),
+          archived: resettable(z.boolean()).describe('`null`: not archived'),
+        })
         .refine((body) => body.read !== undefined || body.archived !== undefined, 'at least one field is required'),
     ),
     answers: json(z.object({ notification })),

@@ -520,7 +520,7 @@ NotificationsListAnswer = TypedDict("NotificationsListAnswer", {"notifications":
 
 NotificationsGetAnswer = TypedDict("NotificationsGetAnswer", {"notification": "Notification"})
 
-NotificationsUpdateBody = TypedDict("NotificationsUpdateBody", {"read": "NotRequired[Union[bool, None]]", "archived": "NotRequired[Union[bool, None]]"})
+NotificationsUpdateBody = TypedDict("NotificationsUpdateBody", {"read": "NotRequired[Union[Union[bool, None], None]]", "archived": "NotRequired[Union[Union[bool, None], None]]"})
 
 NotificationsUpdateAnswer = TypedDict("NotificationsUpdateAnswer", {"notification": "Notification"})
 

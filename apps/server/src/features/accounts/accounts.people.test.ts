@@ -113,6 +113,8 @@ describe('accounts, for operators', () => {
     assert.match(refused.body.error.message, /the key has l0.*svc accounts set --tool-level l3_sandbox/);
     await ask('PATCH', at, { tool_level: 'l3_sandbox' });
     assert.equal((await person.ask('GET', '/v1/sandboxes')).status, 200);
+    assert.equal((await ask('PATCH', at, { tool_level: null })).body.tool_level, 'l0');
+    await ask('PATCH', at, { tool_level: 'l3_sandbox' });
     assert.equal(await said('PATCH', at, { tool_level: 'l4' }), '400 bad_request');
   });
 

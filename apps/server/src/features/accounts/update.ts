@@ -9,6 +9,7 @@ export const update = (signIns: SignIns) =>
     const { actor, by, kernel, db } = context;
     if (body.suspended === true && id === actor.accountId)
       throw new ApiError('forbidden', 'you cannot suspend yourself; another operator can');
-    await changeStanding(kernel, { id, ...body, by });
+    const { tool_level: level, ...rest } = body;
+    await changeStanding(kernel, { id, ...rest, tool_level: level === null ? 'l0' : level, by });
     return recordOf(db, signIns, id);
   });

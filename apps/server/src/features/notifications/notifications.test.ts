@@ -233,6 +233,9 @@ describe('notifications', () => {
     assert.equal((await inbox('?archived=true')).unread_count, 3);
     assert.equal((await patch(ids[0], { read: false })).body.notification.read_at, undefined);
     assert.equal((await patch(ids[1], { archived: false })).body.notification.archived_at, undefined);
+    await patch(ids[0], { read: true, archived: true });
+    const { notification } = (await patch(ids[0], { read: null, archived: null })).body;
+    assert.deepEqual([notification.read_at, notification.archived_at], [undefined, undefined]);
     assert.deepEqual(await titles('?unread=true'), ['t4', 't3', 't2', 't1', 't0']);
     for (const query of ['?limit=0', '?limit=201', '?limit=1.5', '?limit=', '?unread=maybe'])
       assert.equal((await http(gateway.url, `/v1/notifications${query}`, { key: account.key })).status, 400, query);
