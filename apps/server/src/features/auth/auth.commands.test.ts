@@ -76,6 +76,19 @@ describe('commands of signing in', () => {
       svc('clients', 'create', '--name', 'x', '--redirect-uri', uri, ...more);
     for (const uri of ['http://notes.example/cb', 'nowhere', 'https://notes.example/cb#x', 'http://127.0.0.1/cb'])
       await assert.rejects(create(uri), /must|is no URL/, uri);
+    const whole = [
+      'https://user@notes.example/cb',
+      'https://:secret@notes.example/cb',
+      'https://*.notes.example/cb',
+      'https://notes.example/*',
+      'https://notes.example/cb#',
+      'https://notes.example/c b',
+      'https://notes.example\\@evil.example/cb',
+    ];
+    for (const uri of whole) {
+      await assert.rejects(create(uri), /must/, uri);
+      await assert.rejects(create(uri.replace('https:', 'notes:'), '--native'), /must/, uri);
+    }
     for (const uri of ['javascript:alert(1)', 'http://notes.example/cb'])
       await assert.rejects(create(uri, '--native'), /must be https, http on a loopback/, uri);
     for (const uri of ['http://127.0.0.1/cb', 'com.example.notes:/cb'])

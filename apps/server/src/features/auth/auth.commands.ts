@@ -148,8 +148,13 @@ function checkRedirect(uri: string, native: boolean): void {
     throw new CommandError(`"${uri}" ${why}`);
   };
   if (!URL.canParse(uri)) return refuse('is no URL');
-  const { protocol, hash } = new URL(uri);
+  const { protocol, hash, username, password } = new URL(uri);
   if (hash !== '' || uri.includes('#')) return refuse('must have no fragment');
+  if (username !== '' || password !== '') return refuse('must have no user and no password');
+  // It would be compared letter by letter, and never fit.
+  if (uri.includes('*'))
+    return refuse('must be whole: answers go to exactly this address, and a "*" stands for nothing');
+  if (uri !== uri.trim() || /[\s\\]/.test(uri)) return refuse('must have no blanks and no backslash');
   if (protocol === 'https:') return;
   if (!native) return refuse('must be https; add --native for an app that runs on the device of its person');
   if (typeof kindOfRedirect(uri) === 'object')

@@ -22,6 +22,8 @@ test('an answer may go to https, to this machine, or to a scheme that no browser
       'http://localhost.example.test/callback',
       'https://app.example.test/callback#x',
       'https://user@app.example.test/callback',
+      'https://:secret@app.example.test/callback',
+      'https://*.example.test/callback',
       'cursor://x#',
       '/callback',
       `zed://${'x'.repeat(2_000)}`,

@@ -11,8 +11,10 @@ const ofBrowsers = new Set(
  */
 export function kindOfRedirect(uri: unknown): 'web' | 'native' | { fault: string } {
   const url = typeof uri === 'string' && uri.length <= mostText ? URL.parse(uri) : null;
-  if (!url || url.hash !== '' || url.username !== '' || String(uri).includes('#'))
+  if (!url || url.hash !== '' || String(uri).includes('#'))
     return { fault: 'redirect_uris: whole addresses without a fragment' };
+  if (url.username !== '' || url.password !== '' || url.hostname.includes('*'))
+    return { fault: 'redirect_uris: whole addresses without a user, a password or a wildcard' };
   if (url.protocol === 'https:') return 'web';
   if (url.protocol === 'http:' && loopback.has(url.hostname)) return 'native';
   if (!ofBrowsers.has(url.protocol)) return 'native';
