@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Words } from '@svc/words';
 import type { Config } from '../../config.ts';
+import { readable } from '../../kernel/base/text.ts';
 
 /** A notification from a feature to an account, in words that somebody else chose. Words of ours are a `NewNotice`. */
 export interface NewNotification {
@@ -49,6 +50,8 @@ export function urgencyOf({
 /** In which shape a webhook takes notifications. */
 export type WebhookFormat = 'svc' | 'slack' | 'ntfy';
 
+/** Of a body; what stands behind is cut anyway. */
+const mostRead = 40_000;
 const longest = { title: 200, body: 4_000, url: 2_000, key: 300, dataBytes: 8_192 };
 
 /** A notification within its bounds. Cut, not refused: what it tells of has happened, and must be stored. */
@@ -59,8 +62,9 @@ export function bounded(given: NewNotification): NewNotification {
     ...rest,
     dedupeKey: boundedKey(given.dedupeKey),
     type: clean(given.type, longest.title),
-    title: clean(given.title.replace(/\s+/g, ' '), longest.title),
-    body: clean(given.body, longest.body),
+    title: clean(readable(given.title).replace(/\s+/g, ' '), longest.title),
+    // Colours are cut out first: they are no text that counts.
+    body: clean(readable(given.body.slice(0, mostRead)), longest.body),
     ...(url !== undefined && { url: clean(url, longest.url) }),
     ...(fits && { data }),
   };

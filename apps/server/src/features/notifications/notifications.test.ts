@@ -85,6 +85,14 @@ describe('notifications', () => {
   };
   const settled = () => until(async () => (await waiting()) === 0);
 
+  test('what others wrote into a notification acts on nobody who reads it, wherever it goes', async () => {
+    const { sql } = gateway.kernel;
+    const given = told({ title: '\u001b[31mdown\u001b[0m\u0007', body: 'one\u001b[2K\ntwo\u202e' });
+    await inTransaction(sql, (tx) => notify(gateway.kernel, tx, given));
+    const { notifications } = await clientOf(gateway, account.key).notifications.list();
+    assert.deepEqual([notifications[0]?.title, notifications[0]?.body], ['down\\u{7}', 'one\ntwo\\u{202e}']);
+  });
+
   test('it is in the inbox exactly when the transaction that tells of it commits', async () => {
     await assert.rejects(
       inTransaction(gateway.kernel.sql, async (tx) => {
