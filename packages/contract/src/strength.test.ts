@@ -18,7 +18,9 @@ describe('strength', () => {
 
   test('what a scope for reading alone, or for records alone, does not reach nobody is asked to prove anew', () => {
     for (const scope of scopeNames) if (scope.endsWith(':read')) assert.ok(!isStrong(scope), scope);
-    assert.deepEqual(reachOf(['transcripts', 'usage', 'hosts:read']), []);
+    assert.deepEqual(reachOf(['heartbeats', 'usage', 'hosts:read']), []);
+    assert.deepEqual(reachOf(['notifications']), ['people']);
+    assert.deepEqual(reachOf(['transcripts']), ['people', 'money']);
     assert.deepEqual(reachOf(['environments', 'environments:terminal', 'chat']), ['terminal', 'people', 'money']);
   });
 

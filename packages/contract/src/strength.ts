@@ -42,6 +42,10 @@ const strengths: Partial<Record<Scope, Strength>> = {
   'environments:serve': serves,
   'environments:terminal': { reach: ['terminal'], apps: 'registered' },
   environments: { reach: ['people'] },
+  // Webhooks send all that the account is told to an address of somebody's.
+  notifications: { reach: ['people'] },
+  // Links that anybody may open; hearing, insights and search cost.
+  transcripts: { reach: ['people', 'money'] },
   sandboxes: { reach: ['sandbox'] },
   schedules: { reach: ['agent'] },
   scheduler: { reach: ['agent'] },
