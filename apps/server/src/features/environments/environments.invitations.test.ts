@@ -139,6 +139,20 @@ describe('invitations into environments', () => {
     }
   });
 
+  test('who accepted stays a member when the one who invited them is taken out; who has not is out at once', async () => {
+    const { id, path, own, owner, person } = await invited('maintainer');
+    await accept(gateway, person, id);
+    const [guest, late] = [await createAccount(gateway), await createAccount(gateway)];
+    for (const { email } of [guest, late])
+      assert.equal((await ask(person, 'POST', `${path}/members`, { email, role: 'viewer' })).status, 201);
+    await accept(gateway, guest, id);
+    assert.equal((await ask(owner, 'DELETE', own)).status, 200);
+    const { members } = (await ask(owner, 'GET', `${path}/members`)).body;
+    assert.deepEqual(members.map((one: { user_id: string }) => one.user_id).sort(), [owner.id, guest.id].sort());
+    assert.equal((await ask(guest, 'GET', path)).status, 200);
+    assert.deepEqual([await invitationsOf(late), (await ask(late, 'GET', path)).status], [[], 404]);
+  });
+
   test('whoever leaves, or is taken out, leaves no invitation behind that a release left beside the membership', async () => {
     for (const isMe of [true, false]) {
       const { id, path, own, owner, person } = await invited();
