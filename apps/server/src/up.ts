@@ -306,6 +306,7 @@ async function closeHttp(app: App): Promise<void> {
   const closing = app.http.close();
   const limit = setTimeout(() => app.http.server.closeAllConnections(), lastRequestsMs);
   await closing;
+  await app.http.doors.close();
   // Not cleared: a database connection that hangs must not keep the process.
   limit.unref();
 }

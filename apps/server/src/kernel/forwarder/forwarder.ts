@@ -145,7 +145,7 @@ export class Forwarder {
 
   /** Ends every connection. */
   async close(): Promise<void> {
-    this.#doors.close();
+    void this.#doors.close();
     this.#server.close();
     this.#server.closeAllConnections();
     for (const passage of this.#passages) end(passage);

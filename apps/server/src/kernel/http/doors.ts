@@ -24,12 +24,13 @@ const doors = 32;
 /** Opens a port of a server by more than one listener, where the kernel shares connections out among them. */
 export class Doors {
   readonly #others: Server[] = [];
+  #closed: Promise<void> | undefined;
 
   /** Those of a server, which close before it does. */
   static of(app: FastifyInstance): Doors {
     const doors = new Doors();
     app.addHook('preClose', (done) => {
-      doors.close();
+      void doors.close();
       done();
     });
     return doors;
@@ -61,9 +62,13 @@ export class Doors {
     }
   }
 
-  /** Takes no more connections by the other listeners; those that it has go on. */
-  close(): void {
-    for (const door of this.#others.splice(0)) door.close();
+  /**
+   * Takes no more connections by the other listeners; those that are open go on, and it is done once they have ended. The server
+   * waits for those of its own listener alone.
+   */
+  close(): Promise<void> {
+    this.#closed ??= Promise.all(this.#others.map(closed)).then(() => {});
+    return this.#closed;
   }
 }
 
