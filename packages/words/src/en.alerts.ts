@@ -137,6 +137,8 @@ export const enAlerts = {
       forbidden: (command: string) => `Let the platform write there: ${command}`,
       full: () => 'Free room there, or keep fewer (SVC_BACKUP_KEEP).',
       nowhere: () => 'Name another place: in the hub (System), or SVC_BACKUP_DIR and restart.',
+      missing: () => 'Make it, or mount its disk.',
+      bucket: () => 'Look at the bucket, its endpoint and its keys.',
       other: () => 'See the log of the platform, then ./svc backup create',
     },
   },

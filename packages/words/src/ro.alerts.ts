@@ -137,6 +137,8 @@ export const roAlerts: typeof enAlerts = {
       forbidden: (command) => `Lasă platforma să scrie acolo: ${command}`,
       full: () => 'Eliberează loc acolo sau păstrează mai puține (SVC_BACKUP_KEEP).',
       nowhere: () => 'Numește alt loc: în hub (Sistem), sau SVC_BACKUP_DIR și repornește.',
+      missing: () => 'Creează-l sau montează-i discul.',
+      bucket: () => 'Verifică bucketul, adresa (endpoint) și cheile lui.',
       other: () => 'Vezi jurnalul platformei, apoi ./svc backup create',
     },
   },

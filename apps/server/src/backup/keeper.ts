@@ -117,7 +117,6 @@ class Keeper {
       this.#newestAt = newest?.at.getTime();
       const isDue = newest === undefined || this.ageMs() >= config.backup.everySeconds * 1_000;
       if (isDue || isWanted) await this.#make();
-      await this.#keepRevocations();
       const { name, bytes, at } = (isDue || isWanted ? (await this.#own())[0] : newest) ?? {};
       await this.#note(
         name === undefined || at === undefined ? {} : { newest: { name, bytes: bytes ?? 0, at: at.toISOString() } },
@@ -128,6 +127,12 @@ class Keeper {
       log.error({ err: reason, again_ms: againMs }, 'no backup was made; it is tried again');
       await this.#fail(error).catch((err: unknown) => log.warn({ err }, 'nobody was told that no backup was made'));
     }
+    await this.#keepRevocations().catch((err: unknown) =>
+      log.error(
+        { err },
+        'the list of revoked keys beside the backups was not kept; a restore would have them valid again',
+      ),
+    );
     const isTooOld = isLate(this.ageMs(), config.backup.everySeconds);
     if (isTooOld) await this.#tell();
     else if (this.#newestAt !== undefined && this.#record.failed === undefined) await this.#resolve();

@@ -31,30 +31,32 @@ export async function readRecord(db: Db, place: string | undefined): Promise<Bac
 export const writeRecord = (db: Db, record: BackupRecord): Promise<void> =>
   writeFact(db, fact, Buffer.from(JSON.stringify(record)));
 
-type Fault = 'forbidden' | 'full' | 'nowhere' | 'other';
+type Fault = 'forbidden' | 'full' | 'missing' | 'nowhere' | 'bucket' | 'other';
 
 /** Why no backup was made, and what an operator does about it. */
 export function faultOf(error: unknown, place: string): { kind: Fault; reason: string; fix: string } {
   const reason = error instanceof CommandError || error instanceof Error ? error.message : 'it failed';
   const fix = adviceOf(reason, place) ?? 'see the log of the platform, then ./svc backup create';
-  return { kind: kindOf(reason), reason, fix };
+  return { kind: kindOf(reason, place), reason, fix };
 }
 
 /** What an operator does about a place that took no backup for this reason. */
 export function adviceOf(reason: string, place: string): string | undefined {
-  const kind = kindOf(reason);
+  const kind = kindOf(reason, place);
   if (kind === 'forbidden') return `let the platform write there: ${chownOf(place)}`;
   if (kind === 'full') return 'free room there, or keep fewer (SVC_BACKUP_KEEP)';
-  if (/there is no/.test(reason)) return 'make it, or mount its disk';
+  if (kind === 'missing') return 'make it, or mount its disk';
   if (kind === 'nowhere') return 'name another place: in the hub (System), or SVC_BACKUP_DIR and a restart';
-  if (place.startsWith('s3://')) return 'look at the bucket, its endpoint and its keys';
+  if (kind === 'bucket') return 'look at the bucket, its endpoint and its keys';
   return undefined;
 }
 
-function kindOf(reason: string): Fault {
+function kindOf(reason: string, place: string): Fault {
   if (/\((?:EACCES|EPERM)\)/.test(reason)) return 'forbidden';
   if (/is full/.test(reason)) return 'full';
-  return /is no folder|EROFS/.test(reason) ? 'nowhere' : 'other';
+  if (/there is no/.test(reason)) return 'missing';
+  if (/is no folder|EROFS/.test(reason)) return 'nowhere';
+  return place.startsWith('s3://') ? 'bucket' : 'other';
 }
 
 /** The command that lets the platform write in a folder. */

@@ -53,7 +53,7 @@ export async function revive(staging: string, { masterKey, backedUpAt, revocatio
       const migrated = await prepareDatabase(target, () => {});
       const changed = await settleDatabase(sql, backedUpAt);
       await forgetHome(sql);
-      const again = revocations && (await applyRevocations(sql, revocations));
+      const again = revocations && (await applyRevocations(sql, revocations, backedUpAt));
       const rows = await countRows(sql);
       return {
         changed,

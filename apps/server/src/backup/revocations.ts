@@ -3,6 +3,7 @@ import { listDeleted, suspendListed } from '../features/accounts/index.ts';
 import { listRevoked, revokeListed } from '../features/keys/index.ts';
 import { CommandError } from '../kernel/base/command-error.ts';
 import type { Db } from '../kernel/db/db.ts';
+import type { Instant } from '../kernel/db/instant.ts';
 import type { Store } from './store.ts';
 
 /**
@@ -14,7 +15,8 @@ const shape = z.object({
   installation: z.string(),
   at: z.iso.datetime(),
   revoked: z.array(z.uuid()),
-  deleted: z.array(z.uuid()).default([]),
+  /** With when: an account that somebody took back by a restore was deleted before the backups of after that. */
+  deleted: z.array(z.object({ id: z.uuid(), at: z.iso.datetime() })).default([]),
 });
 type Revocations = z.output<typeof shape>;
 
@@ -24,22 +26,25 @@ const most = 100_000;
 /** Adds to the list when the database has others than `before`; answers what it has as text, to compare the next time. */
 export async function keepRevocations(db: Db, store: Store, installation: string, before?: string): Promise<string> {
   const [revoked, deleted] = [await listRevoked(db, most), await listDeleted(db, most)];
-  const now = [...revoked, ...deleted].join();
+  const now = [...revoked, ...deleted.map(({ id, at }) => `${id} ${at}`)].join();
   if (now === before) return now;
   const known = await readRevocations(store, installation);
   const list: Revocations = {
     installation,
     at: new Date().toISOString(),
-    revoked: union(known?.revoked, revoked),
-    deleted: union(known?.deleted, deleted),
+    revoked: union(known?.revoked, revoked, (id) => id),
+    deleted: union(known?.deleted, deleted, ({ id }) => id),
   };
   await store.replace(fileOf(installation), JSON.stringify(list));
   return now;
 }
 
 /** Those of both; where they are too many those of the database, which a restore would bring back. */
-const union = (known: readonly string[] = [], found: readonly string[]): string[] =>
-  [...new Set([...found, ...known])].slice(0, most).sort();
+function union<T>(known: readonly T[] = [], found: readonly T[], idOf: (one: T) => string): T[] {
+  const all = new Map([...known, ...found].map((one) => [idOf(one), one]));
+  const kept = [...found, ...known].map(idOf).slice(0, most);
+  return [...new Set(kept)].sort().flatMap((id) => all.get(id) ?? []);
+}
 
 /** The list of an installation; undefined when there is none beside the backup. Throws `CommandError` for one that is damaged. */
 export async function readRevocations(store: Store, installation: string): Promise<Revocations | undefined> {
@@ -55,10 +60,10 @@ export async function readRevocations(store: Store, installation: string): Promi
 }
 
 /**
- * Revokes the listed keys again, and suspends the accounts: whoever restores may want one back that was deleted by mistake.
- * Answers those that the backup had as valid.
+ * Revokes the listed keys again, and suspends the accounts that were deleted after the backup: whoever restores may want one
+ * back that was deleted by mistake. Answers those that the backup had as valid.
  */
-export const applyRevocations = async (db: Db, { revoked, deleted }: Revocations) => ({
-  keys: await revokeListed(db, revoked),
-  emails: await suspendListed(db, deleted),
-});
+export async function applyRevocations(db: Db, { revoked, deleted }: Revocations, backedUpAt: Instant) {
+  const since = deleted.filter(({ at }) => Date.parse(at) > backedUpAt.ms).map(({ id }) => id);
+  return { keys: await revokeListed(db, revoked), emails: await suspendListed(db, since) };
+}

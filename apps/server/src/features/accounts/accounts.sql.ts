@@ -72,6 +72,15 @@ export async function findEmail(db: Db, id: string): Promise<string | undefined>
   return row?.email;
 }
 
+/** Addresses of these accounts, by id. */
+export async function emailsOf(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+  const unique = [...new Set(ids)];
+  if (unique.length === 0) return new Map();
+  const rows = await db<{ id: string; email: string }[]>`
+    select id, email from accounts.accounts where id = any(${unique}::uuid[])`;
+  return new Map(rows.map(({ id, email }) => [id, email]));
+}
+
 /** Changes the given fields; features are merged into those it has. */
 export async function updateAccount(db: Db, id: string, change: AccountChange): Promise<AccountRow> {
   const [row] = await db<AccountRow[]>`
@@ -114,11 +123,10 @@ export async function beginDeletion(db: Db, id: string, email: string): Promise<
     insert into accounts.deletions (account_id, email) values (${id}, ${email}) on conflict (account_id) do nothing`;
 }
 
-/** Ids of accounts that are being deleted, or were within a day; `most` of them. */
-export async function listDeleted(db: Db, most: number): Promise<string[]> {
-  const rows = await db<{ id: string }[]>`
-    select account_id as id from accounts.deletions order by account_id limit ${most}`;
-  return rows.map(({ id }) => id);
+/** Accounts that are being deleted, or were within a day, and since when; `most` of them. */
+export async function listDeleted(db: Db, most: number): Promise<{ id: string; at: string }[]> {
+  return db<{ id: string; at: string }[]>`
+    select account_id as id, began_at as at from accounts.deletions order by account_id limit ${most}`;
 }
 
 /** Suspends those of these accounts that are not; answers their addresses. */
