@@ -127,7 +127,7 @@ export async function findTerms(
   >`
     select k.kind, k.scopes || k.own_scopes as scopes, k.models, k.spend_cap_micro_usd, k.expires_at
     from keys.keys k join keys.usable_view u on u.id = k.id join accounts.standing_view a on a.id = k.account_id
-    where k.id = ${id} and not a.suspended`;
+    where k.id = ${id} and not a.suspended and not a.deleting`;
   return (
     row && {
       scopes: row.kind === 'person' ? ['*'] : row.scopes,
