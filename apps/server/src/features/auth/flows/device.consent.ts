@@ -1,5 +1,6 @@
 import { freshSeconds } from '@svc/contract';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { ApiError } from '../../../kernel/base/errors.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import type { Connections } from '../../connections/index.ts';
 import type { Choices, ShownClient } from '../pages/consent.ts';
@@ -77,5 +78,11 @@ export async function deviceConsent(parts: PageParts, ctx: KoaContextWithOIDC): 
   // Somebody else may have signed in while the page was open.
   if (!decision || decision.accountId !== form.account) return undefined;
   const ticked = new Set([form.scope].flat().filter((scope) => typeof scope === 'string'));
-  return allow({ provider: ctx.oidc.provider, connections: parts.connections }, { ...decision, ticked });
+  try {
+    return await allow({ provider: ctx.oidc.provider, connections: parts.connections }, { ...decision, ticked });
+  } catch (error) {
+    // Such as an account that has all the apps it may have: the page of consent asks again, and says why it is refused.
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
 }

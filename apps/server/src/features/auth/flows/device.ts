@@ -24,6 +24,9 @@ export interface OfRequest {
 const knownOf = (ctx: KoaContextWithOIDC): Partial<OfRequest> =>
   (ctx.req as { [ofRequest]?: OfRequest })[ofRequest] ?? {};
 
+/** What the library says of a code that somebody may have guessed; its other failures are not theirs. */
+const guessed: ReadonlySet<string> = new Set(['NotFoundError', 'ExpiredError', 'AlreadyUsedError']);
+
 /** The pages that the provider's library has us make. */
 export function providerPages(parts: PageParts): ProviderPages {
   const { kernel } = parts;
@@ -43,7 +46,7 @@ export function providerPages(parts: PageParts): ProviderPages {
     },
     async deviceInput(ctx, _form, _out, error) {
       const { prefilled: given, noteWrong } = knownOf(ctx);
-      if (error !== undefined) noteWrong?.();
+      if (guessed.has((error as Error | undefined)?.name ?? '')) noteWrong?.();
       const problem = error === undefined ? {} : { problem: 'wrong' as const };
       const page = pageOf(ctx);
       const action = `${page.base}/device`;
