@@ -3,7 +3,7 @@ const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** What a terminal takes for a colour, a move of its cursor, a title of its window or a link. */
 // oxlint-disable-next-line no-control-regex
-const sequence = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?)/g;
+const sequence = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b\n]*(?:\u0007|\u001b\\))/g;
 /** Acts on a terminal, or turns the direction of what stands behind it; tabs and ends of lines aside. */
 const acting = /(?![\0\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
