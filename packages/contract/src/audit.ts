@@ -15,6 +15,10 @@ export const act = z
       .optional()
       .describe('With `who` `key`: its name as it is now'),
     login_id: uuid.optional().describe('With `who` `login`: the signed-in browser'),
+    account: z
+      .object({ id: uuid, email: z.string().optional().describe('As it is now; unset once the account is gone') })
+      .optional()
+      .describe('The account that acted, where it is another than yours, such as a member of your environment'),
     address: z.string().optional().describe('Where the request came from'),
     action: z.string().describe('`<feature>.<verb>`, such as `keys.create`'),
     subject: z.string().optional().describe('Id of what was acted on'),

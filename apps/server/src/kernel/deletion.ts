@@ -73,7 +73,8 @@ const data: AccountData = {
     'kernel.let_in',
   ],
   keeps: {
-    'kernel.audit': 'the two lines `accounts.delete`, which tell of the deletion',
+    'kernel.audit':
+      'the two lines `accounts.delete`, which tell of the deletion, and its id in logs of accounts that it acted in',
     'kernel.rate_windows': 'counts of the last five minutes',
     'kernel.budgets': 'counts of the last two days',
   },

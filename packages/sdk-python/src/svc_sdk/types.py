@@ -16,9 +16,11 @@ else:
 
 Account = TypedDict("Account", {"id": "str", "email": "str", "name": "str", "operator": "bool", "suspended": "bool", "subscription": "Literal[\"active\", \"inactive\"]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "created_at": "str", "last_seen_at": "NotRequired[str]"})
 
-Act = TypedDict("Act", {"id": "str", "at": "str", "who": "Literal[\"key\", \"login\", \"cli\", \"system\"]", "key": "NotRequired[ActKey]", "login_id": "NotRequired[str]", "address": "NotRequired[str]", "action": "str", "subject": "NotRequired[str]", "details": "Dict[str, Any]", "trace_id": "NotRequired[str]"})
+Act = TypedDict("Act", {"id": "str", "at": "str", "who": "Literal[\"key\", \"login\", \"cli\", \"system\"]", "key": "NotRequired[ActKey]", "login_id": "NotRequired[str]", "account": "NotRequired[ActAccount]", "address": "NotRequired[str]", "action": "str", "subject": "NotRequired[str]", "details": "Dict[str, Any]", "trace_id": "NotRequired[str]"})
 
 ActKey = TypedDict("ActKey", {"id": "str", "name": "NotRequired[str]", "prefix": "NotRequired[str]"})
+
+ActAccount = TypedDict("ActAccount", {"id": "str", "email": "NotRequired[str]"})
 
 Action = TypedDict("Action", {"id": "Literal[\"approve\", \"skip\", \"cancel\", \"rerun\", \"pause\", \"resume\", \"read\", \"archive\", \"open\"]", "method": "Literal[\"GET\", \"POST\", \"PATCH\"]", "path": "str", "body": "NotRequired[Dict[str, Union[str, bool]]]", "reauth": "NotRequired[bool]"})
 

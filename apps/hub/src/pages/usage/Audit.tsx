@@ -93,7 +93,7 @@ function Filters({ wanted, onShow }: { wanted: Wanted; onShow: (wanted: Partial<
 function ActRow({ act }: { act: Act }) {
   const words = useWords();
   const text = words.audit;
-  const { at, who, key, address, action, subject, details, trace_id: trace } = act;
+  const { at, who, key, account, address, action, subject, details, trace_id: trace } = act;
   const whose = key?.name === undefined ? text.who[who] : text.byKey(key.name);
   const hasDetails = Object.keys(details).length > 0 || trace !== undefined;
   return (
@@ -102,7 +102,9 @@ function ActRow({ act }: { act: Act }) {
         <span class="row-title">
           <code>{action}</code>
         </span>
-        <span class="row-detail">{[whose, address, subject].filter(Boolean).join(' · ')}</span>
+        <span class="row-detail">
+          {[account && (account.email ?? account.id), whose, address, subject].filter(Boolean).join(' · ')}
+        </span>
         {hasDetails && (
           <details>
             <summary>{text.details}</summary>

@@ -6,6 +6,7 @@ export { accountByEmail, defaultAccount, levelOption } from './accounts.commands
 export { changeProfile, checkOperator, inviteAccount, lastOperatorText, type SignIns } from './accounts.people.ts';
 export { findLocales, findProfile, isLastOperator, listOperators } from './accounts.people.sql.ts';
 export {
+  emailsOf,
   findAccountByEmail,
   findEmail,
   hasAccounts,

@@ -2,9 +2,8 @@ import { type Admin, type Commands, emailAddress, integer, span } from '../../ke
 import { CommandError } from '../../kernel/base/command-error.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { accountByEmail } from '../accounts/index.ts';
-import { namesOfKeys } from '../keys/index.ts';
 import { listActs } from './audit.sql.ts';
-import { toRecord } from './audit.view.ts';
+import { namesOf, toRecord } from './audit.view.ts';
 
 const most = 10_000;
 
@@ -26,16 +25,13 @@ async function show(
 ): Promise<object[]> {
   const { sql } = admin;
   if (options.limit < 1 || options.limit > most) throw new CommandError(`--limit must be 1 to ${most}`);
-  const account = options.email === undefined ? undefined : await accountByEmail(admin, options.email);
+  const asked = options.email === undefined ? undefined : await accountByEmail(admin, options.email);
   const since = options.since === undefined ? undefined : await instantOf(admin, options.since);
   const { action, limit } = options;
-  const rows = await listActs(sql, { accountId: account?.id, since, action, limit });
-  const names = await namesOfKeys(
-    sql,
-    rows.flatMap(({ key_id }) => key_id ?? []),
-  );
+  const rows = await listActs(sql, { accountId: asked?.id, since, action, limit });
+  const names = await namesOf(sql, rows);
   return rows.map((row) => {
-    const { id, at, who, key, address, action: done, subject, details, trace_id } = toRecord(row, names);
+    const { id, at, who, key, account, address, action: done, subject, details, trace_id } = toRecord(row, names);
     const by = key === undefined ? who : `${key.prefix ?? key.id} ${key.name ?? ''}`.trim();
     return {
       at,
@@ -43,6 +39,7 @@ async function show(
       action: done,
       subject,
       account_id: row.account_id ?? undefined,
+      by_account: account?.email ?? account?.id,
       address,
       details,
       id,

@@ -13,6 +13,7 @@ export interface ActRow {
   subject: string | null;
   details: Record<string, unknown>;
   trace_id: string | null;
+  by_account_id: string | null;
 }
 
 /** Which lines are asked for; what is undefined is not asked. */
@@ -33,7 +34,7 @@ interface Wanted {
 export async function listActs(db: Db, wanted: Wanted): Promise<ActRow[]> {
   const { accountId, action, subject, since, until, before, limit } = wanted;
   return db<ActRow[]>`
-    select id, at, account_id, who, key_id, login_id, address, action, subject, details, trace_id
+    select id, at, account_id, who, key_id, login_id, address, action, subject, details, trace_id, by_account_id
     from kernel.audit_view
     where true
       ${accountId === undefined ? db`` : db`and account_id = ${accountId}`}

@@ -50,7 +50,13 @@ export function enroll(kernel: Kernel, environments: Environments): Operation {
       const by: Who =
         token.key_id === null
           ? bySystem
-          : { kind: 'key', keyId: token.key_id, ...(address !== undefined && { address }), traceId };
+          : {
+              kind: 'key',
+              keyId: token.key_id,
+              accountId: token.created_by,
+              ...(address !== undefined && { address }),
+              traceId,
+            };
       const doer: Doer = { kind: 'daemon', accountId: token.key_id === null ? null : token.created_by, by };
       await environments.move(tx, row, 'enroll', { deviceId: body.device_id }, doer);
       return token.key_id === null ? { ...answer, api_key: await issueMachineKey(tx, kernel, row) } : answer;

@@ -21,13 +21,15 @@ export interface Standing {
   /** Null: a terminal, or a port that is not published. */
   visibility: PortRow['visibility'] | null;
   state: EnvironmentRow['state'];
+  /** The account that the environment belongs to. */
+  owner_id: string;
 }
 
 /** The standing of each, in their order; undefined where there is no such environment. */
 export async function standingsOf(db: Db, all: readonly Wanted[]): Promise<(Standing | undefined)[]> {
   const wanted = all.map(({ environmentId: id, accountId: account, port }) => ({ id, account, port }));
   const rows = await db<(Standing & { n: number })[]>`
-    select w.n::int as n, m.role, p.visibility, e.state,
+    select w.n::int as n, m.role, p.visibility, e.state, e.account_id as owner_id,
       case when m.provisioned_at is not null then m.linux_username end as linux_username,
       exists (select from orgs.members_view o where o.org_id = e.org_id and o.account_id = w.account) as is_member_of_org
     from rows from (json_to_recordset(${JSON.stringify(wanted)}::json) as (id uuid, account uuid, port int))

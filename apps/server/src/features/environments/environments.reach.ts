@@ -6,12 +6,14 @@ import type { EnvironmentRole } from './environments.rows.ts';
 import { environmentStatesTable, isServed } from './environments.states.ts';
 
 /** What somebody may reach, and as what. */
-interface Reach {
+export interface Reach {
   /** Null: no member. */
   role: EnvironmentRole | null;
   /** Of a member whose machine has it. */
   linuxUser: string | undefined;
   isPublished: boolean;
+  /** The account that the environment belongs to. */
+  ownerId: string;
 }
 
 /** Whether a port's visibility, or a role, lets somebody in (design: environments, Who may). */
@@ -25,10 +27,10 @@ export function mayReach({ role, visibility, is_member_of_org: isOfOrg }: Standi
 export async function checkReach(db: Db, wanted: Wanted): Promise<Reach> {
   const [standing] = await standingsOf(db, [wanted]);
   if (!standing) throw notFound('environment');
-  const { role, visibility, linux_username: linuxUser } = standing;
+  const { role, visibility, linux_username: linuxUser, owner_id: ownerId } = standing;
   if (mayReach(standing)) {
     checkServed(standing);
-    return { role, linuxUser: linuxUser ?? undefined, isPublished: visibility !== null };
+    return { role, linuxUser: linuxUser ?? undefined, isPublished: visibility !== null, ownerId };
   }
   if (role === null) throw notFound('environment');
   const what = wanted.port === null ? 'a terminal' : 'a port that is not published to viewers';

@@ -8,7 +8,7 @@ import { toEnvironment } from './environments.view.ts';
 export { sealedDataKeys } from './secrets/seal.ts';
 export { checkDaemon, daemonReported, mayStillServe } from './environments.daemon.ts';
 export { enter } from './environments.access.ts';
-export { checkReach, mayStillReach } from './environments.reach.ts';
+export { checkReach, mayStillReach, type Reach } from './environments.reach.ts';
 export type { Wanted } from './environments.reach.sql.ts';
 export { placeMachine } from './environments.machines.sql.ts';
 export type { EnvironmentRole, EnvironmentRow } from './environments.rows.ts';

@@ -161,7 +161,7 @@ async function loginHere(visit: PageVisit, { authenticateLogin }: HubParts): Pro
 
 async function signOut(visit: PageVisit, { kernel, identity }: HubParts, actor: Actor): Promise<void> {
   const { accountId, credentialId } = actor;
-  const by: Who = { kind: 'login', loginId: credentialId, address: visit.address };
+  const by: Who = { kind: 'login', loginId: credentialId, accountId, address: visit.address };
   await endLogin(kernel, { accountId, loginId: credentialId, by });
   await identity.endSessionOf(visit, accountId);
   visit.setCookie(loginCookie, null, { maxAge: 0, sameSite: 'Strict' });

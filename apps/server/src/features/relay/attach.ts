@@ -6,7 +6,7 @@ import { ApiError } from '../../kernel/base/errors.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import { runTerminal } from '../../kernel/http/sockets.terminal.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { checkReach, type Environments, type Wanted } from '../environments/index.ts';
+import { checkReach, type Environments, type Reach, type Wanted } from '../environments/index.ts';
 import type { Attached } from './relay.attached.ts';
 import { join } from './relay.join.ts';
 import { mostBytes } from './relay.peers.ts';
@@ -33,7 +33,7 @@ export const attach = (streams: Streams, attached: Attached, environments: Envir
         throw (isAway(error) && (await refusalWhileAway(context.kernel, environments, visitor))) || error;
       });
       const over = machine;
-      noteOpened(context, wanted);
+      noteOpened(context, wanted, reach);
       const client = {
         ...wanted,
         isPublished: reach.isPublished,
@@ -53,12 +53,21 @@ export const attach = (streams: Streams, attached: Attached, environments: Envir
 
 const isAway = (error: unknown): boolean => error instanceof ApiError && error.code === 'daemon_offline';
 
-/** A line of the audit log; of many connections of a client to a port the first ones, and how many more there were. */
-function noteOpened({ kernel, actor, by }: Context, { environmentId, port }: Wanted): void {
+/**
+ * A line of the audit log; of many connections of a client to a port the first ones, and how many more there were. A terminal
+ * on a machine of somebody else stands in the log of both.
+ */
+function noteOpened({ kernel, actor, by }: Context, { environmentId, port }: Wanted, { ownerId }: Reach): void {
   const action = port === null ? 'relay.terminal' : 'relay.forward';
   const details = { ...(port !== null && { port }) };
-  const act = { accountId: actor.accountId, by, action, subject: environmentId, details };
-  kernel.audit.record(act, { as: `${action} ${environmentId} ${port} ${actor.credentialId}`, details: () => details });
+  const logs = port === null ? new Set([actor.accountId, ownerId]) : [actor.accountId];
+  for (const accountId of logs) {
+    const act = { accountId, by, action, subject: environmentId, details };
+    kernel.audit.record(act, {
+      as: `${action} ${environmentId} ${port} ${actor.credentialId}`,
+      details: () => details,
+    });
+  }
 }
 
 async function runPort(context: Context, machine: Duplex): Promise<void> {

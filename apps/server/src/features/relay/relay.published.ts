@@ -147,8 +147,8 @@ function placeOf({ label }: AskedName): Place | undefined {
   return id === undefined || Number(port) > 65_535 ? undefined : { of: { id: id.toLowerCase() }, port: Number(port) };
 }
 
-const whoOf = ({ credentialId }: Visitor, isLogin: boolean): Who =>
-  isLogin ? { kind: 'login', loginId: credentialId } : { kind: 'key', keyId: credentialId };
+const whoOf = ({ accountId, credentialId }: Visitor, isLogin: boolean): Who =>
+  isLogin ? { kind: 'login', loginId: credentialId, accountId } : { kind: 'key', keyId: credentialId, accountId };
 
 const idOf = ({ of, port, visitor }: Visit): string =>
   JSON.stringify(['id' in of && of.id, port, visitor?.accountId, visitor?.credentialId]);

@@ -430,6 +430,23 @@ describe('the relay', () => {
     streams.place(other, environment, randomUUID());
   });
 
+  test('a terminal on a machine of somebody else stands in the log of both, with who opened it', async () => {
+    await using env = await served();
+    const member = await createAccount(t.gateway);
+    await join(t.gateway, env.id, { by: t.account, account: member, role: 'developer' });
+    const terminal = await attach(env, 'kind=terminal', member);
+    terminal.send(Buffer.from('q'));
+    await once(terminal, 'close');
+    await t.gateway.kernel.audit.flush();
+    const actsOf = async ({ key }: TestAccount) => {
+      const path = `/v1/audit?action=relay.terminal&subject=${env.id}`;
+      const { acts } = (await http(t.gateway.url, path, { key })).body;
+      return (acts as { who: string; account?: object }[]).map(({ who, account }) => [who, account]);
+    };
+    assert.deepEqual(await actsOf(t.account), [['key', { id: member.id, email: member.email }]]);
+    assert.deepEqual(await actsOf(member), [['key', undefined]]);
+  });
+
   test('bytes are rows of usage and who opened what a line of the audit log, a hundred connections a few', async () => {
     await using env = await served();
     const { sql, usage, audit } = t.gateway.kernel;

@@ -73,8 +73,8 @@ export class Context {
 
   /** The caller, for the audit log. */
   get by(): Who {
-    const { kind, keyId, credentialId } = this.actor;
-    const from = { address: this.#request.ip, traceId: this.traceId };
+    const { kind, keyId, credentialId, accountId } = this.actor;
+    const from = { accountId, address: this.#request.ip, traceId: this.traceId };
     return kind === 'login' ? { kind, loginId: credentialId, ...from } : { kind: 'key', keyId, ...from };
   }
 

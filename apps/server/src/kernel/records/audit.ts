@@ -6,6 +6,8 @@ import type { Metrics } from '../base/metrics.ts';
 
 /** Where a request came from. */
 interface From {
+  /** The account that asked. */
+  readonly accountId?: string;
   readonly address?: string;
   readonly traceId?: string;
 }
@@ -44,14 +46,17 @@ export async function writeAct(db: Db, act: Act): Promise<void> {
 export function insertingAct(db: Db, act: Act, from: Fragment = db``): Fragment {
   const { accountId, by, action, subject = null } = act;
   return db`
-    insert into kernel.audit (account_id, who, key_id, login_id, address, action, subject, details, trace_id)
+    insert into kernel.audit (account_id, who, key_id, login_id, address, action, subject, details, trace_id, by_account_id)
     select ${accountId}::uuid, ${by.kind}, ${keyOf(by)}::uuid, ${loginOf(by)}::uuid, ${addressOf(by)}::text, ${action}, ${subject}::text,
-      ${detailsOf(act.details)}::text::jsonb, ${traceOf(by)}::text ${from}`;
+      ${detailsOf(act.details)}::text::jsonb, ${traceOf(by)}::text, ${otherOf(act)}::uuid ${from}`;
 }
 
 const keyOf = (by: Who): string | null => (by.kind === 'key' ? by.keyId : null);
 const loginOf = (by: Who): string | null => (by.kind === 'login' ? by.loginId : null);
 const addressOf = (by: Who): string | null => ('address' in by ? (by.address ?? null) : null);
+/** The account that acted, where the line is in another one's log. */
+const otherOf = ({ accountId, by }: Act): string | null =>
+  'accountId' in by && by.accountId !== accountId ? (by.accountId ?? null) : null;
 const traceOf = (by: Who): string | null => ('traceId' in by ? (by.traceId ?? null) : null);
 
 const mostBytes = 2_048;
@@ -161,13 +166,13 @@ async function insertActs(sql: Sql, held: readonly Held[], now: number): Promise
   const column = <T>(pick: (act: Act) => T): T[] => held.map(({ act }) => pick(act));
   const details = held.map(({ act, further }) => detailsOf({ ...act.details, ...(further > 0 && { further }) }));
   await sql`
-    insert into kernel.audit (at, account_id, who, key_id, login_id, address, action, subject, details, trace_id)
+    insert into kernel.audit (at, account_id, who, key_id, login_id, address, action, subject, details, trace_id, by_account_id)
     select now() - make_interval(secs => age_ms / 1000.0), account_id, who, key_id, login_id, address, action, subject,
-      details::jsonb, trace_id
+      details::jsonb, trace_id, by_account_id
     from unnest(
       ${held.map(({ at }) => Math.max(0, Math.round(now - at)))}::bigint[], ${column((a) => a.accountId)}::uuid[],
       ${column(({ by }) => by.kind)}::text[], ${column(({ by }) => keyOf(by))}::uuid[], ${column(({ by }) => loginOf(by))}::uuid[],
       ${column(({ by }) => addressOf(by))}::text[], ${column((a) => a.action)}::text[],
-      ${column((a) => a.subject ?? null)}::text[], ${details}::text[], ${column(({ by }) => traceOf(by))}::text[]
-    ) as given (age_ms, account_id, who, key_id, login_id, address, action, subject, details, trace_id)`;
+      ${column((a) => a.subject ?? null)}::text[], ${details}::text[], ${column(({ by }) => traceOf(by))}::text[], ${column(otherOf)}::uuid[]
+    ) as given (age_ms, account_id, who, key_id, login_id, address, action, subject, details, trace_id, by_account_id)`;
 }
