@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { CommandError } from './kernel/base/command-error.ts';
-import { upgrade, type UpgradeOptions } from './upgrade.ts';
+import { settingsOf, upgrade, type UpgradeOptions } from './upgrade.ts';
 
 /** A clone whose commands note how they were called, in the release that is checked out then, and fail where a file says so. */
 function clone(t: TestContext) {
@@ -116,5 +116,13 @@ describe('svc upgrade', () => {
     );
     rmSync(join(c.root, '.git'), { recursive: true });
     assert.match(await c.refusal(), /is no clone of git/);
+  });
+
+  test('its commands are given the settings of its command line, files of secrets too', () => {
+    const settings = ['--database-url-file', '/url', '--backup-passphrase-file=/words', '--data-dir', '/data'];
+    assert.deepEqual(
+      settingsOf([...settings.slice(0, 3), 'upgrade', 'v1.0.0', '--check', ...settings.slice(3)]),
+      settings,
+    );
   });
 });

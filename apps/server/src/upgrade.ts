@@ -1,6 +1,7 @@
 import { execFile, type ExecFileException } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { settingRows } from './config.ts';
 import { CommandError } from './kernel/base/command-error.ts';
 
 /** Characters of a command that failed. */
@@ -29,6 +30,15 @@ interface UpgradePlace {
   /** Pid of the platform that runs, if one does. */
   pid: number | undefined;
   say: (line: string) => void;
+}
+
+/** The settings of a command line, files of secrets too: a command of the same user reads them again. */
+export function settingsOf(commandLine: readonly string[]): string[] {
+  const flags = new Set(settingRows().flatMap((row) => row.flags.map(({ flag }) => flag)));
+  return commandLine.flatMap((word, at) => {
+    if (flags.has(word)) return [word, commandLine[at + 1] ?? ''];
+    return flags.has(word.split('=')[0] ?? '') ? [word] : [];
+  });
 }
 
 /** What `svc upgrade` did, or found. */
