@@ -37,7 +37,7 @@ export function serviceCommands(
             root: resolve(import.meta.dirname, '../../..'),
             words: settingsOf(process.argv.slice(2)),
             hasPlace: settings.backup.place !== undefined,
-            pid: findRunningProcesses(findDataDir(settings))[0]?.pid,
+            running: findRunningProcesses(findDataDir(settings)),
             say: (line) => void process.stderr.write(`svc: ${line}\n`),
           },
         ),

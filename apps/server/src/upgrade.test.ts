@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { CommandError } from './kernel/base/command-error.ts';
-import { settingsOf, upgrade, type UpgradeOptions } from './upgrade.ts';
+import { type Machine, settingsOf, upgrade, type UpgradeOptions } from './upgrade.ts';
+
+interface More {
+  hasPlace?: boolean;
+  running?: { pid: number; part: string }[];
+  machine?: Partial<Machine>;
+}
 
 /** A clone whose commands note how they were called, in the release that is checked out then, and fail where a file says so. */
 function clone(t: TestContext) {
@@ -40,6 +46,18 @@ case "$*" in *create*) echo '{"file":"/backups/one"}' ;; esac
   release('old', 'v0.1.0');
   execFileSync('git', ['clone', '--quiet', origin, root], { stdio: 'ignore' });
   const said: string[] = [];
+  const machine: Machine = {
+    isRoot: true,
+    processFile: (_, name) => (name === 'cgroup' ? '0::/user.slice/x.scope\n' : `node\0${root}/svc\0`),
+    systemctl: () => Promise.reject(new Error('no systemctl here')),
+  };
+  const given = (more: More) => ({
+    root,
+    hasPlace: true,
+    running: [],
+    ...more,
+    machine: { ...machine, ...more.machine },
+  });
   return {
     root,
     release,
@@ -47,17 +65,10 @@ case "$*" in *create*) echo '{"file":"/backups/one"}' ;; esac
     git: (...words: string[]) => git(root, ...words),
     fail: (word: string) => writeFileSync(fails, word),
     log: () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []),
-    upgrade: (options: UpgradeOptions = {}, more: { hasPlace?: boolean; pid?: number } = {}) =>
-      upgrade(options, {
-        root,
-        words: ['--data-dir', '/data'],
-        hasPlace: true,
-        pid: undefined,
-        say: (line) => said.push(line),
-        ...more,
-      }),
-    refusal: (options: UpgradeOptions = {}, more: { hasPlace?: boolean } = {}): Promise<string> =>
-      upgrade(options, { root, words: [], hasPlace: true, pid: undefined, say: () => {}, ...more }).then(
+    upgrade: (options: UpgradeOptions = {}, more: More = {}) =>
+      upgrade(options, { ...given(more), words: ['--data-dir', '/data'], say: (line) => said.push(line) }),
+    refusal: (options: UpgradeOptions = {}, more: More = {}): Promise<string> =>
+      upgrade(options, { ...given(more), words: [], say: () => {} }).then(
         () => '',
         ({ message }: CommandError) => message,
       ),
@@ -74,7 +85,7 @@ describe('svc upgrade', () => {
     const checked = await c.upgrade({ check: true });
     assert.deepEqual([checked.newer?.name, checked.newer?.changes], ['v0.10.0', 2]);
     assert.deepEqual([c.log(), c.git('symbolic-ref', '--short', 'HEAD')], [[], 'main'], '--check changes nothing');
-    const done = await c.upgrade({}, { pid: process.pid });
+    const done = await c.upgrade({}, { running: [{ pid: 7, part: 'all' }] });
     assert.deepEqual([done.newer?.name, done.backup], ['v0.10.0', '/backups/one']);
     assert.match(done.next ?? '', /restart it/);
     assert.deepEqual(c.log(), [
@@ -116,6 +127,39 @@ describe('svc upgrade', () => {
     );
     rmSync(join(c.root, '.git'), { recursive: true });
     assert.match(await c.refusal(), /is no clone of git/);
+  });
+
+  test('only units whose main process is the platform of this clone are restarted, and the other processes are named', async (t) => {
+    const c = clone(t);
+    const units: Record<number, [unit: string, main: number, program: string]> = {
+      1: ['system.slice/svc-gateway@1.service', 1, `${c.root}/svc`],
+      2: ['system.slice/svc-worker.service', 2, `${c.root}.link/svc`],
+      3: ['system.slice/cron.service', 30, `${c.root}/svc`],
+      4: ['system.slice/ssh.service', 4, '/usr/sbin/sshd'],
+      5: ['user.slice/user-1.slice/user@1.service/app.slice/svc.service', 0, `${c.root}/svc`],
+    };
+    symlinkSync(c.root, `${c.root}.link`);
+    const asked: string[] = [];
+    const machine = (isRoot: boolean): Partial<Machine> => ({
+      isRoot,
+      processFile: (pid, name) => (name === 'cgroup' ? `0::/${units[pid]?.[0]}\n` : `node\0${units[pid]?.[2]}\0up\0`),
+      systemctl: (...words) => {
+        if (words[0] !== 'show') asked.push(words.join(' '));
+        const found = Object.values(units).find(([unit]) => unit.endsWith(`/${words.at(-1)}`));
+        return Promise.resolve(String(found?.[1]));
+      },
+    });
+    const running = Object.keys(units).map((pid) => ({ pid: Number(pid), part: 'gateway' }));
+    const left = 'end and start again what is under no unit: gateway (pid 3), gateway (pid 4), gateway (pid 5)';
+    c.release('new', 'v0.2.0');
+    assert.equal((await c.upgrade({}, { running, machine: machine(true) })).next, left);
+    assert.deepEqual(asked.splice(0), ['restart svc-gateway@1.service', 'restart svc-worker.service']);
+    c.release('newer', 'v0.3.0');
+    assert.equal(
+      (await c.upgrade({}, { running, machine: machine(false) })).next,
+      `restart it as root: systemctl restart svc-gateway@1.service svc-worker.service; ${left}`,
+    );
+    assert.deepEqual(asked, []);
   });
 
   test('its commands are given the settings of its command line, files of secrets too', () => {

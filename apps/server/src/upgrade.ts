@@ -1,5 +1,5 @@
 import { execFile, type ExecFileException } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { settingRows } from './config.ts';
 import { CommandError } from './kernel/base/command-error.ts';
@@ -27,10 +27,25 @@ interface UpgradePlace {
   words: readonly string[];
   /** Whether backups have a place by the settings. */
   hasPlace: boolean;
-  /** Pid of the platform that runs, if one does. */
-  pid: number | undefined;
+  /** The platform's processes that run. */
+  running: readonly { pid: number; part: string }[];
   say: (line: string) => void;
+  machine?: Machine;
 }
+
+/** What `svc upgrade` asks of the machine; tests have one of their own. */
+export interface Machine {
+  isRoot: boolean;
+  /** Throws where there is none. */
+  processFile: (pid: number, name: 'cgroup' | 'cmdline') => string;
+  systemctl: (...words: string[]) => Promise<string>;
+}
+
+const thisMachine: Machine = {
+  isRoot: process.getuid?.() === 0,
+  processFile: (pid, name) => readFileSync(`/proc/${pid}/${name}`, 'utf8'),
+  systemctl: (...words) => run('systemctl', words),
+};
 
 /** The settings of a command line, files of secrets too: a command of the same user reads them again. */
 export function settingsOf(commandLine: readonly string[]): string[] {
@@ -162,25 +177,53 @@ async function backUp(
 /** The first command of a release installs what it needs. */
 const install = (root: string): Promise<string> => run(join(root, 'scripts/node'), ['--version']);
 
-/** Restarts the unit of the platform that runs; answers what is left to do otherwise. */
-async function restart({ pid, root }: UpgradePlace, step: Step, back: string): Promise<string | undefined> {
-  if (pid === undefined) return `start it: ${root}/svc up`;
-  const unit = unitOf(pid);
-  if (unit === undefined) return `restart it: ${root}/svc stop, then ${root}/svc up`;
-  if (process.getuid?.() !== 0) return `restart it as root: systemctl restart ${unit}`;
-  await step('restart', `look at journalctl -u ${unit}; to go back: ${back}`, () =>
-    run('systemctl', ['restart', unit]),
+/** Restarts the units of the platform that runs; answers what is left to do otherwise. */
+async function restart(place: UpgradePlace, step: Step, back: string): Promise<string | undefined> {
+  const { running, root, machine = thisMachine } = place;
+  if (running.length === 0) return `start it: ${root}/svc up`;
+  const found = await Promise.all(
+    running.map(async (each) => ({ ...each, unit: await unitOf(each.pid, root, machine) })),
   );
-  return undefined;
+  const units = [...new Set(found.map(({ unit }) => unit).filter((unit) => unit !== undefined))];
+  const rest = found.filter(({ unit }) => unit === undefined).map(({ part, pid }) => `${part} (pid ${pid})`);
+  if (units.length === 0) return `restart it: ${root}/svc stop, then ${root}/svc up`;
+  // One after the other: of two gateways one answers.
+  if (machine.isRoot)
+    for (const unit of units)
+      await step('restart', `look at journalctl -u ${unit}; to go back: ${back}`, () =>
+        machine.systemctl('restart', unit),
+      );
+  const left = [
+    ...(machine.isRoot ? [] : [`restart it as root: systemctl restart ${units.join(' ')}`]),
+    ...(rest.length === 0 ? [] : [`end and start again what is under no unit: ${rest.join(', ')}`]),
+  ];
+  return left.length === 0 ? undefined : left.join('; ');
 }
 
-/** The unit of systemd that a process runs under. */
-function unitOf(pid: number): string | undefined {
+/**
+ * The unit of systemd whose main process this is, if it runs from the clone. One that merely started it, such as cron's, or one
+ * of a user's session is not its own; and the record that names the process is written by the platform's user, not by root.
+ */
+async function unitOf(pid: number, root: string, { processFile, systemctl }: Machine): Promise<string | undefined> {
   try {
-    return /\/([\w@.-]+\.service)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8'))?.[1];
+    const unit = /\/([\w@.\\:-]+\.service)$/m.exec(processFile(pid, 'cgroup'))?.[1];
+    if (unit === undefined || !isOfClone(processFile(pid, 'cmdline'), root)) return undefined;
+    return (await systemctl('show', '--property=MainPID', '--value', unit)) === String(pid) ? unit : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Whether a program of the clone is on a command line, seen through links too. */
+function isOfClone(commandLine: string, root: string): boolean {
+  const own = `${realpathSync(root)}/`;
+  return commandLine.split('\0').some((word) => {
+    try {
+      return word.startsWith('/') && realpathSync(word).startsWith(own);
+    } catch {
+      return false;
+    }
+  });
 }
 
 /** Output of a command; throws with its last words. */
