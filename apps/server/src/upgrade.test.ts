@@ -63,6 +63,7 @@ case "$*" in *create*) echo '{"file":"/backups/one"}' ;; esac
     release,
     said,
     git: (...words: string[]) => git(root, ...words),
+    origin: (...words: string[]) => git(origin, ...words),
     fail: (word: string) => writeFileSync(fails, word),
     log: () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []),
     upgrade: (options: UpgradeOptions = {}, more: More = {}) =>
@@ -125,8 +126,35 @@ describe('svc upgrade', () => {
       c.log().map((line) => line.split(' ').at(-1)),
       ['--version', 'migrate'],
     );
+    writeFileSync(join(c.root, '.git/config'), '[');
+    assert.match(await c.refusal(), /git cannot read .*: fatal: bad config line/);
     rmSync(join(c.root, '.git'), { recursive: true });
     assert.match(await c.refusal(), /is no clone of git/);
+  });
+
+  test('commits that the newer release has not are not taken off what runs', async (t) => {
+    const c = clone(t);
+    c.release('new', 'v0.2.0');
+    c.git('commit', '--quiet', '--allow-empty', '-m', 'own');
+    const before = c.git('rev-parse', 'HEAD');
+    assert.match(await c.refusal(), /has 1 commit that \w+ has not/);
+    assert.deepEqual([c.log(), c.git('rev-parse', 'HEAD')], [[], before]);
+  });
+
+  test('the next upgrade follows the branch that the one before it found', async (t) => {
+    const c = clone(t);
+    c.origin('tag', '--delete', 'v0.1.0');
+    c.git('tag', '--delete', 'v0.1.0');
+    c.origin('checkout', '--quiet', '-b', 'slow');
+    c.git('fetch', '--quiet');
+    c.git('checkout', '--quiet', 'slow');
+    c.release('slow');
+    assert.equal((await c.upgrade()).newer?.changes, 1);
+    c.release('slower');
+    const slower = c.origin('rev-parse', 'HEAD');
+    c.origin('checkout', '--quiet', 'main');
+    c.release('fast');
+    assert.equal((await c.upgrade()).newer?.commit, slower);
   });
 
   test('only units whose main process is the platform of this clone are restarted, and the other processes are named', async (t) => {

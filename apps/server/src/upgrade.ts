@@ -1,7 +1,7 @@
 import { execFile, type ExecFileException } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { settingRows } from './config.ts';
+import { processEnvironment, settingRows } from './config.ts';
 import { CommandError } from './kernel/base/command-error.ts';
 
 /** Characters of a command that failed. */
@@ -73,11 +73,9 @@ interface Upgraded {
  */
 export async function upgrade(options: UpgradeOptions, place: UpgradePlace): Promise<Upgraded> {
   const { root, say } = place;
-  const git = (...words: string[]): Promise<string> => run('git', ['-C', root, ...words]);
+  const git = gitOf(root);
   const step = stepOf(say);
-  const top = await git('rev-parse', '--show-toplevel').catch(() => '');
-  if (top === '' || (await git('rev-parse', '--show-prefix')) !== '')
-    throw new CommandError(`${root} is no clone of git: bring the newer release there as this one was brought`);
+  await requireClone(git, root);
   const from = await git('rev-parse', 'HEAD');
   await step('fetch', 'look at the network and at git remote -v, then run this again', () =>
     git('fetch', '--quiet', '--tags', 'origin'),
@@ -85,16 +83,14 @@ export async function upgrade(options: UpgradeOptions, place: UpgradePlace): Pro
   const newer = await findNewer(git, options.release);
   if (!newer) return { from, next: 'nothing is newer' };
   if (options.check) return { newer, from };
-  const changed = await git('status', '--porcelain', '--untracked-files=no');
-  if (changed !== '')
-    throw new CommandError(
-      `files of the clone were changed: commit them or put them back, then run this again\n${changed}`,
-    );
+  await requireUnchanged(git, newer.commit);
   const svc = (...words: string[]): Promise<string> => run(join(root, 'svc'), [...place.words, ...words]);
   const backup = await step('backup', 'nothing was changed; mend that, then run this again', () =>
     backUp(options, place, svc),
   );
   const branch = await git('symbolic-ref', '--quiet', '--short', 'HEAD').catch(() => from);
+  const upstream = await git('rev-parse', '--abbrev-ref', '@{upstream}').catch(() => undefined);
+  if (upstream !== undefined) await write(git, 'follows', upstream);
   const goBack = async (): Promise<void> => {
     await git('checkout', '--quiet', branch);
     await install(root);
@@ -118,6 +114,40 @@ export async function upgrade(options: UpgradeOptions, place: UpgradePlace): Pro
   return { newer, from, ...(backup !== undefined && { backup }), ...(next !== undefined && { next }) };
 }
 
+type Git = (...words: string[]) => Promise<string>;
+
+const gitOf =
+  (root: string): Git =>
+  (...words) =>
+    run('git', ['-C', root, ...words], { ...processEnvironment(), LC_ALL: 'C' });
+
+async function requireClone(git: Git, root: string): Promise<void> {
+  const prefix = await git('rev-parse', '--show-prefix').catch((error: unknown) => {
+    if (/not a git repository/i.test(wordsOf(error))) return root;
+    throw new CommandError(`git cannot read ${root}: ${wordsOf(error)}`);
+  });
+  if (prefix !== '')
+    throw new CommandError(`${root} is no clone of git: bring the newer release there as this one was brought`);
+}
+
+/** Changes of the operator's own are not taken off what runs. */
+async function requireUnchanged(git: Git, commit: string): Promise<void> {
+  const changed = await git('status', '--porcelain', '--untracked-files=no');
+  if (changed !== '')
+    throw new CommandError(`files of the clone were changed: put them back, then run this again\n${changed}`);
+  const own = Number(await git('rev-list', '--count', `${commit}..HEAD`));
+  if (own > 0)
+    throw new CommandError(
+      `what is checked out has ${own} ${own === 1 ? 'commit' : 'commits'} that ${commit} has not, and would run without: to go on without, check it out by hand (docs/operate.md, "Upgrade, and back")`,
+    );
+}
+
+/** What an upgrade keeps in the clone for the next one, as settings of git. */
+type Note = 'follows';
+const noted = (git: Git, note: Note): Promise<string | undefined> =>
+  git('config', '--get', `svc.${note}`).catch(() => undefined);
+const write = (git: Git, note: Note, value: string): Promise<string> => git('config', `svc.${note}`, value);
+
 type Step = <T>(name: string, otherwise: string, work: () => Promise<T>) => Promise<T>;
 
 /** Says each step as it begins; what fails is told with its step and what is to be done. */
@@ -135,10 +165,11 @@ const stepOf =
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** What is newer than the clone: what was asked for, else the newest tag of a release, else what the branch follows. */
-async function findNewer(git: (...words: string[]) => Promise<string>, release?: string) {
+async function findNewer(git: Git, release?: string) {
   const tags = (await git('tag', '--list', '--sort=-version:refname')).split('\n');
   const newest = tags.find((tag) => /^v?\d+\.\d+\.\d+$/.test(tag));
-  const followed = ['@{upstream}', 'origin/HEAD'];
+  // What was checked out by an upgrade follows what the branch before it did.
+  const followed = ['@{upstream}', await noted(git, 'follows'), 'origin/HEAD'].filter((name) => name !== undefined);
   for (const name of release === undefined
     ? [...(newest === undefined ? followed : [newest])]
     : [`origin/${release}`, release]) {
@@ -227,11 +258,16 @@ function isOfClone(commandLine: string, root: string): boolean {
 }
 
 /** Output of a command; throws with its last words. */
-function run(command: string, words: readonly string[]): Promise<string> {
+function run(command: string, words: readonly string[], env = processEnvironment()): Promise<string> {
   return new Promise((resolve, reject) => {
-    execFile(command, words, { maxBuffer: 16 * 1024 * 1024 }, (error: ExecFileException | null, stdout, stderr) => {
-      if (!error) resolve(stdout.trim());
-      else reject(new CommandError((stderr || stdout).trim().slice(-lastWords) || error.message));
-    });
+    execFile(
+      command,
+      words,
+      { maxBuffer: 16 * 1024 * 1024, env },
+      (error: ExecFileException | null, stdout, stderr) => {
+        if (!error) resolve(stdout.trim());
+        else reject(new CommandError((stderr || stdout).trim().slice(-lastWords) || error.message));
+      },
+    );
   });
 }
