@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -13,16 +14,14 @@ interface More {
   machine?: Partial<Machine>;
 }
 
-/** A clone whose commands note how they were called, in the release that is checked out then, and fail where a file says so. */
+/** A clone whose commands note how they were called, in the release that is checked out then, and fail or hang where a file says so. */
 function clone(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const [origin, root, log, fails] = ['origin', 'clone', 'log', 'fails'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-    string,
-  ];
+  const path = (name: string): string => join(folder, name);
+  const [origin, root, log, fails] = [path('origin'), path('clone'), path('log'), path('fails')];
+  const [hangs, hanging] = [path('hangs'), path('hanging')];
+  execFileSync('mkfifo', [hanging]);
   const git = (place: string, ...words: string[]): string =>
     execFileSync('git', ['-C', place, '-c', 'user.name=x', '-c', 'user.email=x@example.com', ...words], {
       encoding: 'utf8',
@@ -31,6 +30,7 @@ function clone(t: TestContext) {
   const program = (name: string): string => `#!/bin/sh
 echo "$(cat "$(dirname "$0")/${name === 'svc' ? '' : '../'}release") ${name} $*" >> ${log}
 for word; do if [ "$word" = "$(cat ${fails} 2>/dev/null)" ]; then echo "svc: no $word" >&2; exit 1; fi; done
+for word; do if [ "$word" = "$(cat ${hangs} 2>/dev/null)" ]; then echo > ${hanging}; sleep 600; fi; done
 case "$*" in *create*) echo '{"file":"/backups/one"}' ;; esac
 `;
   mkdirSync(join(origin, 'scripts'), { recursive: true });
@@ -50,6 +50,7 @@ case "$*" in *create*) echo '{"file":"/backups/one"}' ;; esac
     isRoot: true,
     processFile: (_, name) => (name === 'cgroup' ? '0::/user.slice/x.scope\n' : `node\0${root}/svc\0`),
     systemctl: () => Promise.reject(new Error('no systemctl here')),
+    onSignals: () => () => {},
   };
   const given = (more: More) => ({
     root,
@@ -66,6 +67,12 @@ case "$*" in *create*) echo '{"file":"/backups/one"}' ;; esac
     origin: (...words: string[]) => git(origin, ...words),
     fail: (word: string) => writeFileSync(fails, word),
     log: () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []),
+    /** Has commands of that word hang; answers when one does. */
+    hang: async (word: string): Promise<void> => {
+      writeFileSync(hangs, word);
+      await readFile(hanging);
+      rmSync(hangs);
+    },
     upgrade: (options: UpgradeOptions = {}, more: More = {}) =>
       upgrade(options, { ...given(more), words: ['--data-dir', '/data'], say: (line) => said.push(line) }),
     refusal: (options: UpgradeOptions = {}, more: More = {}): Promise<string> =>
@@ -155,6 +162,61 @@ describe('svc upgrade', () => {
     c.origin('checkout', '--quiet', 'main');
     c.release('fast');
     assert.equal((await c.upgrade()).newer?.commit, slower);
+  });
+
+  test('a signal ends what installs or migrates, with what that started, and the release before is installed again', async (t) => {
+    const c = clone(t);
+    c.release('new', 'v0.2.0');
+    for (const word of ['--version', 'migrate']) {
+      let [end, isOn] = [(): void => {}, true];
+      const onSignals = (given: () => void) => {
+        end = given;
+        return () => (isOn = false);
+      };
+      const refused = c.refusal({}, { machine: { onSignals } });
+      await c.hang(word);
+      end();
+      assert.match(await refused, /it was interrupted\nthe release before runs on, and is checked out again/);
+      assert.deepEqual([c.git('symbolic-ref', '--short', 'HEAD'), isOn], ['main', false]);
+      assert.equal(c.log().at(-1), 'old node --version');
+    }
+    assert.equal((await c.upgrade()).newer?.name, 'v0.2.0');
+  });
+
+  test('what an upgrade that was killed, or that could not restart, left is done by the next', async (t) => {
+    const c = clone(t);
+    c.release('new', 'v0.2.0');
+    let end = (): void => {};
+    const onSignals = (given: () => void) => {
+      end = given;
+      return () => {};
+    };
+    const killed = c.refusal({}, { machine: { onSignals } });
+    t.after(async () => {
+      end();
+      await killed;
+    });
+    await c.hang('migrate');
+    assert.match((await c.upgrade({ check: true })).next ?? '', /was not ended/);
+    const restarted: string[] = [];
+    const running = [{ pid: 7, part: 'all' }];
+    const machine: Partial<Machine> = {
+      processFile: (_, name) => (name === 'cgroup' ? '0::/system.slice/svc.service\n' : `${c.root}/svc`),
+      systemctl: (verb, ...words) => {
+        if (verb === 'show') return Promise.resolve('7');
+        restarted.push(...words);
+        return restarted.length === 1 ? Promise.reject(new Error('no')) : Promise.resolve('');
+      },
+    };
+    const told = await c.refusal({}, { running, machine });
+    assert.match(
+      told,
+      /at its step "restart": no\nlook at journalctl -u svc\.service; to go back: git .* checkout main/,
+    );
+    assert.deepEqual(c.log().slice(-2), ['new node --version', 'new svc migrate']);
+    assert.equal((await c.upgrade({ release: 'v0.2.0' }, { running, machine })).next, undefined);
+    assert.deepEqual(restarted, ['svc.service', 'svc.service']);
+    assert.equal((await c.upgrade({}, { running, machine })).next, 'nothing is newer');
   });
 
   test('only units whose main process is the platform of this clone are restarted, and the other processes are named', async (t) => {

@@ -1,4 +1,4 @@
-import { execFile, type ExecFileException } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { processEnvironment, settingRows } from './config.ts';
@@ -39,12 +39,21 @@ export interface Machine {
   /** Throws where there is none. */
   processFile: (pid: number, name: 'cgroup' | 'cmdline') => string;
   systemctl: (...words: string[]) => Promise<string>;
+  /** Has signals call `end` and not end this process; answers what takes that back. */
+  onSignals: (end: () => void) => () => void;
 }
 
 const thisMachine: Machine = {
   isRoot: process.getuid?.() === 0,
   processFile: (pid, name) => readFileSync(`/proc/${pid}/${name}`, 'utf8'),
   systemctl: (...words) => run('systemctl', words),
+  onSignals: (end) => {
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+    for (const signal of signals) process.on(signal, end);
+    return () => {
+      for (const signal of signals) process.off(signal, end);
+    };
+  },
 };
 
 /** The settings of a command line, files of secrets too: a command of the same user reads them again. */
@@ -69,7 +78,7 @@ interface Upgraded {
 /**
  * Brings a clone to a newer release beside the one that runs: fetch, back up, check out, install, migrate, restart what runs under
  * a unit. Throws `CommandError` that names the step, and how to go on; until the restart the release before runs on, and what was
- * checked out goes back to it.
+ * checked out goes back to it, after a signal too. One that was killed is gone on with by the next.
  */
 export async function upgrade(options: UpgradeOptions, place: UpgradePlace): Promise<Upgraded> {
   const { root, say } = place;
@@ -80,46 +89,38 @@ export async function upgrade(options: UpgradeOptions, place: UpgradePlace): Pro
   await step('fetch', 'look at the network and at git remote -v, then run this again', () =>
     git('fetch', '--quiet', '--tags', 'origin'),
   );
-  const newer = await findNewer(git, options.release);
-  if (!newer) return { from, next: 'nothing is newer' };
-  if (options.check) return { newer, from };
-  await requireUnchanged(git, newer.commit);
-  const svc = (...words: string[]): Promise<string> => run(join(root, 'svc'), [...place.words, ...words]);
-  const backup = await step('backup', 'nothing was changed; mend that, then run this again', () =>
-    backUp(options, place, svc),
-  );
-  const branch = await git('symbolic-ref', '--quiet', '--short', 'HEAD').catch(() => from);
-  const upstream = await git('rev-parse', '--abbrev-ref', '@{upstream}').catch(() => undefined);
-  if (upstream !== undefined) await write(git, 'follows', upstream);
-  const goBack = async (): Promise<void> => {
-    await git('checkout', '--quiet', branch);
-    await install(root);
+  const unfinished = (await noted(git, 'upgradingTo')) === from ? await noted(git, 'upgradingFrom') : undefined;
+  const newer = await findNewer(git, {
+    release: options.release,
+    unfinished: unfinished === undefined ? undefined : from,
+  });
+  if (!newer && unfinished === undefined) return { from, next: 'nothing is newer' };
+  if (options.check)
+    return newer ? { newer, from } : { from, next: `an upgrade to ${from} was not ended: ${root}/svc upgrade goes on` };
+  await requireUnchanged(git, newer?.commit ?? from);
+  const svc: Svc = (words, how) => run(join(root, 'svc'), [...place.words, ...words], how);
+  const backup =
+    newer &&
+    (await step('backup', 'nothing was changed; mend that, then run this again', () => backUp(options, place, svc)));
+  const back = unfinished ?? (await git('symbolic-ref', '--quiet', '--short', 'HEAD').catch(() => from));
+  await checkOut({ git, svc, step, place, back, commit: newer?.commit ?? from });
+  const next = await restart(place, step, `git -C ${root} checkout ${back}, and restart`);
+  await forget(git);
+  return {
+    ...(newer && { newer }),
+    from,
+    ...(backup !== undefined && { backup }),
+    ...(next !== undefined && { next }),
   };
-  const before = 'the release before runs on, and is checked out again; mend that, then run this again';
-  await step('check out', 'the release before runs on; mend that, then run this again', () =>
-    git('checkout', '--quiet', '--detach', newer.commit),
-  );
-  try {
-    await step('install', before, () => install(root));
-    await step('migrate', before, () => svc('migrate'));
-  } catch (error) {
-    await goBack().catch((failed: unknown) => {
-      throw new CommandError(
-        `${wordsOf(error)}\nand the release before was not installed again (${wordsOf(failed)}): git -C ${root} checkout ${branch}, then ./svc --version`,
-      );
-    });
-    throw error;
-  }
-  const next = await restart(place, step, `git -C ${root} checkout ${branch}, and restart`);
-  return { newer, from, ...(backup !== undefined && { backup }), ...(next !== undefined && { next }) };
 }
 
 type Git = (...words: string[]) => Promise<string>;
+type Svc = (words: readonly string[], how?: How) => Promise<string>;
 
 const gitOf =
   (root: string): Git =>
   (...words) =>
-    run('git', ['-C', root, ...words], { ...processEnvironment(), LC_ALL: 'C' });
+    run('git', ['-C', root, ...words], { env: { ...processEnvironment(), LC_ALL: 'C' } });
 
 async function requireClone(git: Git, root: string): Promise<void> {
   const prefix = await git('rev-parse', '--show-prefix').catch((error: unknown) => {
@@ -143,10 +144,58 @@ async function requireUnchanged(git: Git, commit: string): Promise<void> {
 }
 
 /** What an upgrade keeps in the clone for the next one, as settings of git. */
-type Note = 'follows';
+type Note = 'upgradingTo' | 'upgradingFrom' | 'follows';
 const noted = (git: Git, note: Note): Promise<string | undefined> =>
   git('config', '--get', `svc.${note}`).catch(() => undefined);
 const write = (git: Git, note: Note, value: string): Promise<string> => git('config', `svc.${note}`, value);
+async function forget(git: Git): Promise<void> {
+  for (const note of ['upgradingTo', 'upgradingFrom'] as const) await git('config', '--unset-all', `svc.${note}`);
+}
+
+/** Checks a release out, installs and migrates; goes back to `back` when that fails or a signal comes. */
+async function checkOut(upgrading: {
+  git: Git;
+  svc: Svc;
+  step: Step;
+  place: UpgradePlace;
+  back: string;
+  commit: string;
+}): Promise<void> {
+  const { git, svc, step, place, back, commit } = upgrading;
+  const { root, machine = thisMachine } = place;
+  const before = 'the release before runs on, and is checked out again; mend that, then run this again';
+  const ending = new AbortController();
+  const { signal } = ending;
+  const offSignals = machine.onSignals(() => ending.abort());
+  try {
+    const upstream = await git('rev-parse', '--abbrev-ref', '@{upstream}').catch(() => undefined);
+    if (upstream !== undefined) await write(git, 'follows', upstream);
+    await write(git, 'upgradingFrom', back);
+    await write(git, 'upgradingTo', commit);
+    await step('check out', 'the release before runs on; mend that, then run this again', () =>
+      run('git', ['-C', root, 'checkout', '--quiet', '--detach', commit], { isApart: true }),
+    );
+    try {
+      await step('install', before, () => install(root, { isApart: true, signal }));
+      await step('migrate', before, () => svc(['migrate'], { isApart: true, signal }));
+    } catch (error) {
+      await goBack(git, root, back).catch((failed: unknown) => {
+        throw new CommandError(
+          `${wordsOf(error)}\nand the release before was not installed again (${wordsOf(failed)}): git -C ${root} checkout ${back}, then ./svc --version`,
+        );
+      });
+      throw error;
+    }
+  } finally {
+    offSignals();
+  }
+}
+
+async function goBack(git: Git, root: string, back: string): Promise<void> {
+  await run('git', ['-C', root, 'checkout', '--quiet', back], { isApart: true });
+  await install(root, { isApart: true });
+  await forget(git);
+}
 
 type Step = <T>(name: string, otherwise: string, work: () => Promise<T>) => Promise<T>;
 
@@ -165,7 +214,10 @@ const stepOf =
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** What is newer than the clone: what was asked for, else the newest tag of a release, else what the branch follows. */
-async function findNewer(git: Git, release?: string) {
+async function findNewer(
+  git: Git,
+  { release, unfinished }: { release: string | undefined; unfinished: string | undefined },
+) {
   const tags = (await git('tag', '--list', '--sort=-version:refname')).split('\n');
   const newest = tags.find((tag) => /^v?\d+\.\d+\.\d+$/.test(tag));
   // What was checked out by an upgrade follows what the branch before it did.
@@ -179,7 +231,7 @@ async function findNewer(git: Git, release?: string) {
       () => true,
       () => false,
     );
-    if (isOld && release !== undefined)
+    if (isOld && release !== undefined && commit !== unfinished)
       throw new CommandError(
         `${release} is no newer than what is checked out; to go back: docs/operate.md, "Upgrade, and back"`,
       );
@@ -194,19 +246,19 @@ async function findNewer(git: Git, release?: string) {
 async function backUp(
   { backup, withoutBackup = false }: UpgradeOptions,
   { hasPlace }: UpgradePlace,
-  svc: (...words: string[]) => Promise<string>,
+  svc: Svc,
 ): Promise<string | undefined> {
   if (withoutBackup) return undefined;
   if (backup === undefined && !hasPlace)
     throw new CommandError(
       'name the file of the backup that is made first with --backup FILE, or give --without-backup',
     );
-  const said = await svc('--json', 'backup', 'create', ...(backup === undefined ? [] : [backup]));
+  const said = await svc(['--json', 'backup', 'create', ...(backup === undefined ? [] : [backup])]);
   return (JSON.parse(said) as { file: string }).file;
 }
 
 /** The first command of a release installs what it needs. */
-const install = (root: string): Promise<string> => run(join(root, 'scripts/node'), ['--version']);
+const install = (root: string, how: How): Promise<string> => run(join(root, 'scripts/node'), ['--version'], how);
 
 /** Restarts the units of the platform that runs; answers what is left to do otherwise. */
 async function restart(place: UpgradePlace, step: Step, back: string): Promise<string | undefined> {
@@ -257,17 +309,42 @@ function isOfClone(commandLine: string, root: string): boolean {
   });
 }
 
+interface How {
+  env?: NodeJS.ProcessEnv;
+  /** In a session of its own: a Ctrl-C in the terminal is for this process, which ends it in order. */
+  isApart?: boolean;
+  /** Ends it, with what it started; it must be apart. */
+  signal?: AbortSignal;
+}
+
 /** Output of a command; throws with its last words. */
-function run(command: string, words: readonly string[], env = processEnvironment()): Promise<string> {
+function run(command: string, words: readonly string[], how: How = {}): Promise<string> {
+  const { env = processEnvironment(), isApart = false, signal } = how;
   return new Promise((resolve, reject) => {
-    execFile(
-      command,
-      words,
-      { maxBuffer: 16 * 1024 * 1024, env },
-      (error: ExecFileException | null, stdout, stderr) => {
-        if (!error) resolve(stdout.trim());
-        else reject(new CommandError((stderr || stdout).trim().slice(-lastWords) || error.message));
-      },
+    if (signal?.aborted) return reject(new CommandError('it was interrupted'));
+    const child = spawn(command, words, { stdio: ['ignore', 'pipe', 'pipe'], detached: isApart, env });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr = (stderr + chunk).slice(-lastWords)));
+    const end = (): void => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+      } catch {
+        // It has ended meanwhile.
+      }
+    };
+    signal?.addEventListener('abort', end, { once: true });
+    child.once('error', (error: NodeJS.ErrnoException) =>
+      reject(new CommandError(error.code === 'ENOENT' ? `${command} is not installed` : error.message)),
     );
+    child.once('close', (code, killedBy) => {
+      signal?.removeEventListener('abort', end);
+      if (signal?.aborted) reject(new CommandError('it was interrupted'));
+      else if (code === 0) resolve(stdout.trim());
+      else
+        reject(
+          new CommandError((stderr || stdout).trim().slice(-lastWords) || `${command} ended with ${killedBy ?? code}`),
+        );
+    });
   });
 }
