@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { ConfigError } from './config.error.ts';
 import { integer } from './config.fields.ts';
 
 const secondsOf = { m: 60, h: 3_600, d: 86_400 } as const;
@@ -22,13 +23,15 @@ export const backupSettings = {
   SVC_BACKUP_S3_ENDPOINT: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('S3 endpoint of a bucket for backups that is reached otherwise than that of blobs'),
-  SVC_BACKUP_S3_REGION: z.string().min(1).default('us-east-1').describe('its region'),
+    .describe(
+      'S3 endpoint of a bucket for backups that is reached otherwise than that of blobs; default: SVC_S3_ENDPOINT',
+    ),
+  SVC_BACKUP_S3_REGION: z.string().min(1).optional().describe('its region; default: SVC_S3_REGION'),
   SVC_BACKUP_S3_ACCESS_KEY_ID: z
     .string()
     .min(1)
     .optional()
-    .describe('its access key; if unset it is reached as SVC_S3_… say'),
+    .describe('its access key, with its secret key; default: both of SVC_S3_…'),
   SVC_BACKUP_S3_SECRET_ACCESS_KEY: z.string().min(1).optional().describe('its secret key'),
   SVC_BACKUP_EVERY: span
     .default(86_400)
@@ -46,24 +49,38 @@ export const backupSettings = {
 
 const parsed = z.object(backupSettings);
 
-/** Settings of backups as the platform uses them. */
-export const backupOf = (values: z.output<typeof parsed>) => ({
+/** How a bucket is reached. */
+interface Access {
+  endpoint: string | undefined;
+  region: string;
+  accessKeyId: string | undefined;
+  secretAccessKey: string | undefined;
+}
+
+/** Settings of backups as the platform uses them; `shared`: how the bucket of blobs is reached. */
+export const backupOf = (values: z.output<typeof parsed>, shared: Access) => ({
   /** A folder or `s3://bucket/prefix`. */
   place:
     values.SVC_BACKUP_DIR === undefined || values.SVC_BACKUP_DIR.startsWith('s3://')
       ? values.SVC_BACKUP_DIR
       : resolve(values.SVC_BACKUP_DIR),
-  /** How its bucket is reached, where that is not as for blobs. */
-  s3:
-    values.SVC_BACKUP_S3_ACCESS_KEY_ID === undefined && values.SVC_BACKUP_S3_ENDPOINT === undefined
-      ? undefined
-      : {
-          endpoint: values.SVC_BACKUP_S3_ENDPOINT,
-          region: values.SVC_BACKUP_S3_REGION,
-          accessKeyId: values.SVC_BACKUP_S3_ACCESS_KEY_ID,
-          secretAccessKey: values.SVC_BACKUP_S3_SECRET_ACCESS_KEY,
-        },
+  s3: ownAccess(values, shared),
   everySeconds: values.SVC_BACKUP_EVERY,
   keep: values.SVC_BACKUP_KEEP,
   passphrase: values.SVC_BACKUP_PASSPHRASE,
 });
+
+/** How the bucket of backups is reached, where that is not as for blobs; what is not said of it is as there. */
+function ownAccess(values: z.output<typeof parsed>, shared: Access): Access | undefined {
+  const { SVC_BACKUP_S3_ENDPOINT: endpoint, SVC_BACKUP_S3_REGION: region } = values;
+  const { SVC_BACKUP_S3_ACCESS_KEY_ID: accessKeyId, SVC_BACKUP_S3_SECRET_ACCESS_KEY: secretAccessKey } = values;
+  if ((accessKeyId === undefined) !== (secretAccessKey === undefined))
+    throw new ConfigError('SVC_BACKUP_S3_ACCESS_KEY_ID and SVC_BACKUP_S3_SECRET_ACCESS_KEY: set both or none');
+  if (endpoint === undefined && region === undefined && accessKeyId === undefined) return undefined;
+  return {
+    endpoint: endpoint ?? shared.endpoint,
+    region: region ?? shared.region,
+    accessKeyId: accessKeyId ?? shared.accessKeyId,
+    secretAccessKey: secretAccessKey ?? shared.secretAccessKey,
+  };
+}

@@ -115,6 +115,29 @@ describe('settings', () => {
     assert.deepEqual([tls.tls, tls.baseUrl], [{ certFile: 'c', keyFile: 'k' }, 'https://127.0.0.1:8787']);
   });
 
+  test('what the bucket of backups does not say for itself is as that of blobs; its keys are set both or none', () => {
+    const blobs = {
+      SVC_S3_BUCKET: 'bucket',
+      SVC_S3_ENDPOINT: 'http://minio:9000',
+      SVC_S3_REGION: 'blob-region',
+      SVC_S3_ACCESS_KEY_ID: 'blob-id',
+      SVC_S3_SECRET_ACCESS_KEY: 'blob-secret',
+    };
+    const shared = load(blobs).s3Access;
+    assert.equal(load(blobs).backup.s3, undefined);
+    const endpoint = load({ ...blobs, SVC_BACKUP_S3_ENDPOINT: 'http://other:9000' }).backup.s3;
+    assert.deepEqual(endpoint, { ...shared, endpoint: 'http://other:9000' });
+    assert.deepEqual(load({ ...blobs, SVC_BACKUP_S3_REGION: 'r' }).backup.s3, { ...shared, region: 'r' });
+    const keys = { SVC_BACKUP_S3_ACCESS_KEY_ID: 'id', SVC_BACKUP_S3_SECRET_ACCESS_KEY: 'hidden-value' };
+    const own = { ...shared, accessKeyId: 'id', secretAccessKey: 'hidden-value' };
+    assert.deepEqual(load({ ...blobs, ...keys }).backup.s3, own);
+    for (const [name, value] of Object.entries(keys)) {
+      const message = faultOf({ ...blobs, [name]: value });
+      assert.match(message, /SVC_BACKUP_S3_ACCESS_KEY_ID and SVC_BACKUP_S3_SECRET_ACCESS_KEY/);
+      assert.ok(!message.includes('hidden-value'));
+    }
+  });
+
   test('a mail server needs a sender; what is wrong is told without the address of either', () => {
     const message = faultOf({ SVC_SMTP_URL: 'smtp://user:hidden-value@mail.example.com' });
     assert.match(message, /^SVC_MAIL_FROM: /);

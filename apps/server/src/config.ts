@@ -158,7 +158,7 @@ function complete(values: z.output<typeof schema>) {
     sandboxes: sandboxesOf(values),
     mediaScratchBytes: values.SVC_MEDIA_SCRATCH_BYTES,
     billing: values.SVC_BILLING,
-    backup: backupOf(values),
+    backup: backupOf(values, s3AccessOf(values)),
     environmentIncludedHours: values.SVC_ENVIRONMENT_INCLUDED_HOURS,
     fetchAllowHosts: values.SVC_FETCH_ALLOW_HOSTS,
     fetchPorts: values.SVC_FETCH_PORTS,

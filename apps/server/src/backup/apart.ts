@@ -70,7 +70,8 @@ export function startApart(config: Config, command: readonly string[], tell?: (l
     process.execPath,
     ...process.execArgv,
     main,
-    ...settingsWords(),
+    // How the bucket is reached stands in the environment.
+    ...settingsWords((flag) => flag.startsWith('--backup-s3-')),
     ...command,
   ];
   const child = spawn('/bin/sh', words, {
@@ -130,28 +131,43 @@ export async function runApart(
   return said;
 }
 
-/** With the secrets that this process may have read as root: the maker, as another user, could not read their files. */
-function environmentOf({ masterKey, s3Access, backup, natsUrl, mail }: Config): NodeJS.ProcessEnv {
+/** Settings of how the bucket of backups is reached. */
+const ofBucket = /^SVC_BACKUP_S3_/;
+
+/**
+ * With the secrets that this process may have read as root: the maker, as another user, could not read their files. An operator may
+ * have chosen in the hub how the bucket is reached: nothing else that settings say of it counts beside that.
+ */
+export function environmentOf(
+  { masterKey, s3Access, backup, natsUrl, mail }: Config,
+  environment = processEnvironment(),
+): NodeJS.ProcessEnv {
+  const { s3 } = backup;
   const known = {
     SVC_MASTER_KEY: masterKey,
     SVC_S3_SECRET_ACCESS_KEY: s3Access.secretAccessKey,
     SVC_BACKUP_PASSPHRASE: backup.passphrase,
-    // An operator may have chosen them in the hub.
-    SVC_BACKUP_S3_ENDPOINT: backup.s3?.endpoint,
-    SVC_BACKUP_S3_REGION: backup.s3?.region,
-    SVC_BACKUP_S3_ACCESS_KEY_ID: backup.s3?.accessKeyId,
-    SVC_BACKUP_S3_SECRET_ACCESS_KEY: backup.s3?.secretAccessKey,
+    // Named where it is that of Amazon too: the settings file, which the maker reads, may name another one.
+    SVC_BACKUP_S3_ENDPOINT: s3 && (s3.endpoint ?? amazonOf(s3.region)),
+    SVC_BACKUP_S3_REGION: s3?.region,
+    SVC_BACKUP_S3_ACCESS_KEY_ID: s3?.accessKeyId,
+    SVC_BACKUP_S3_SECRET_ACCESS_KEY: s3?.secretAccessKey,
     SVC_NATS_URL: natsUrl,
     SVC_SMTP_URL: mail?.smtpUrl,
   };
-  const rest = Object.entries(processEnvironment()).filter(([name]) => !secretFiles.has(name));
+  const rest = Object.entries(environment).filter(([name]) => !secretFiles.has(name) && !ofBucket.test(name));
   return { ...Object.fromEntries(rest), ...Object.fromEntries(Object.entries(known).filter(([, value]) => value)) };
 }
 
-/** The settings of this command line, for a process beside it; not the files of secrets. */
-export function settingsWords(): string[] {
+const amazonOf = (region: string): string =>
+  `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
+
+/** The settings of this command line, for a process beside it; not the files of secrets, nor a flag that `isLeft` out. */
+export function settingsWords(isLeft: (flag: string) => boolean = () => false): string[] {
   const flags = new Set(
-    settingRows().flatMap((row) => row.flags.flatMap(({ flag, gives }) => (secretFiles.has(gives) ? [] : [flag]))),
+    settingRows().flatMap((row) =>
+      row.flags.flatMap(({ flag, gives }) => (secretFiles.has(gives) || isLeft(flag) ? [] : [flag])),
+    ),
   );
   const words = process.argv.slice(2);
   return words.flatMap((word, at) => {
