@@ -3,6 +3,11 @@ import { dateTime, uuid } from './fields.ts';
 import { bytes, json, route } from './route.ts';
 import { gives } from './strength.ts';
 
+const hasUser = (url: string): boolean => {
+  const { username = '', password = '' } = URL.parse(url) ?? {};
+  return username !== '' || password !== '';
+};
+
 const newest = z.object({ name: z.string(), bytes: z.int(), at: dateTime });
 
 /** How the installation does, for its operators; to all others the route is 404 (design: hub; additive). */
@@ -134,6 +139,11 @@ export const system = {
             endpoint: z
               .url({ protocol: /^https?$/ })
               .max(1_000)
+              // It is shown to operators and stands in the audit log.
+              .refine(
+                (value) => !hasUser(value),
+                'must have no user and no password: the keys have fields of their own',
+              )
               .optional()
               .describe('Absent: that of Amazon'),
             region: z.string().min(1).max(100).default('us-east-1'),
@@ -165,7 +175,7 @@ export const system = {
     only: 'login',
     ...gives('operator'),
     answers: json(z.object({ data: z.array(newest) })),
-    errors: ['not_found'],
+    errors: ['not_found', 'unavailable'],
   }),
   readBackup: route({
     method: 'GET',
@@ -176,6 +186,6 @@ export const system = {
     ...gives('operator'),
     params: z.object({ name: z.string().max(300) }),
     answers: bytes(0, 'application/zstd'),
-    errors: ['not_found'],
+    errors: ['not_found', 'unavailable'],
   }),
 };

@@ -34,7 +34,12 @@ export const setBackupPlace = operation(contract.system.setBackupPlace, async (c
       accountId: context.actor.accountId,
       by: context.by,
       action: 'system.setBackupPlace',
-      details: { place, ...(before !== undefined && { before }) },
+      // The same name at another endpoint is another bucket.
+      details: {
+        place,
+        ...(before !== undefined && { before }),
+        ...(s3 && { endpoint: s3.endpoint, region: s3.region, access_key_id: s3.access_key_id }),
+      },
     });
     await kernel.bus.publish(tx, placeTopic, null);
   });

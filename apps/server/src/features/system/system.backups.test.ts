@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -9,6 +10,12 @@ import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest } from '../../testing.ts';
 import { setOperator } from '../accounts/index.ts';
 import { headersOf, signIn } from '../me/me.testing.ts';
+
+/** The part of `s3rver` that is used here; it has no types of its own. */
+interface S3Server {
+  run(): Promise<{ port: number }>;
+  close(): Promise<void>;
+}
 
 describe('where backups go, chosen in the hub', () => {
   const { gateway } = shared(() => openTest());
@@ -50,6 +57,35 @@ describe('where backups go, chosen in the hub', () => {
       acts.map(({ action }) => action),
       ['system.setBackupPlace', 'system.removeBackupPlace'],
     );
+  });
+
+  test('an endpoint that has a user or a password is refused: it is shown, and its keys have fields of their own', async () => {
+    const { call } = await open();
+    for (const endpoint of ['http://user:EXAMPLE-secret@127.0.0.1:1', 'http://user@127.0.0.1:1']) {
+      const s3 = { endpoint, access_key_id: 'id', secret_access_key: 'x' };
+      const { status, body } = await call('PUT', '/place', { place: 's3://bucket/x', s3 });
+      assert.equal(status, 400);
+      assert.match(body.error.details.fieldErrors['s3.endpoint'][0], /no user and no password/);
+    }
+  });
+
+  test('the audit log says by which endpoint and key a bucket is reached, never its secret', async (context) => {
+    const directory = join(folder, 's3');
+    await mkdir(directory);
+    const S3rver = createRequire(import.meta.url)('s3rver') as new (options: object) => S3Server;
+    const configureBuckets = [{ name: 'bucket' }];
+    const server = new S3rver({ port: 0, address: '127.0.0.1', silent: true, directory, configureBuckets });
+    const { port } = await server.run();
+    context.after(() => server.close());
+    const { call, account } = await open();
+    const endpoint = `http://127.0.0.1:${port}`;
+    const s3 = { endpoint, access_key_id: 'S3RVER', secret_access_key: 'S3RVER' };
+    assert.equal((await call('PUT', '/place', { place: 's3://bucket/x', s3 })).status, 200);
+    const [act] = await gateway.kernel.sql<{ details: Record<string, string> }[]>`
+      select details from kernel.audit where account_id = ${account.id} and action = 'system.setBackupPlace'`;
+    const { before: _, ...details } = act?.details ?? {};
+    assert.deepEqual(details, { place: 's3://bucket/x', endpoint, region: 'us-east-1', access_key_id: 'S3RVER' });
+    await call('DELETE', '/place');
   });
 
   test('a backup is downloaded by an operator with a fresh proof, byte by byte, and that stands in the audit log', async () => {
