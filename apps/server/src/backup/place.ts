@@ -151,7 +151,7 @@ const isWithin = (path: string, folder: string): boolean => {
 };
 
 /** Why a bucket was not reached, without what else a server may have said. */
-function wordsOf(error: unknown): string {
+export function wordsOf(error: unknown): string {
   const {
     name = '',
     code,

@@ -1,6 +1,4 @@
 import { contract } from '@svc/contract';
-import { CommandError } from '../../kernel/base/command-error.ts';
-import { badRequest } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { checkOperator } from '../accounts/index.ts';
 import { openOwnBackups } from './system.backups.ts';
@@ -9,10 +7,6 @@ import { openOwnBackups } from './system.backups.ts';
 export const listBackups = operation(contract.system.listBackups, async (context) => {
   await checkOperator(context);
   const own = await openOwnBackups(context.kernel);
-  try {
-    const all = (await own?.list()) ?? [];
-    return { data: all.map(({ name, bytes, at }) => ({ name, bytes, at: at.toISOString() })) };
-  } catch (error) {
-    throw error instanceof CommandError ? badRequest(error.message) : error;
-  }
+  const all = (await own?.list()) ?? [];
+  return { data: all.map(({ name, bytes, at }) => ({ name, bytes, at: at.toISOString() })) };
 });

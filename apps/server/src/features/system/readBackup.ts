@@ -21,14 +21,22 @@ export const readBackup = operation(contract.system.readBackup, async (context, 
     'cache-control': 'no-store',
   };
   if (context.isHead) return new Answer(Readable.from([]), { headers });
-  await context.transaction((tx) =>
-    writeAct(tx, {
-      accountId: context.actor.accountId,
-      by: context.by,
-      action: 'system.readBackup',
-      subject: name,
-      details: { bytes: kept.bytes },
-    }),
-  );
-  return new Answer(await own.store.open(name), { headers });
+  // First: what could not be opened was not read.
+  const body = await own.open(name);
+  if (!body) throw notFound('backup');
+  try {
+    await context.transaction((tx) =>
+      writeAct(tx, {
+        accountId: context.actor.accountId,
+        by: context.by,
+        action: 'system.readBackup',
+        subject: name,
+        details: { bytes: kept.bytes },
+      }),
+    );
+  } catch (error) {
+    body.destroy();
+    throw error;
+  }
+  return new Answer(body, { headers });
 });

@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { installationOf } from '../../backup/database.sql.ts';
+import { writePlace } from '../../backup/place.ts';
 import { newName } from '../../backup/store.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest } from '../../testing.ts';
 import { setOperator } from '../accounts/index.ts';
 import { headersOf, signIn } from '../me/me.testing.ts';
+import { openOwnBackups } from './system.backups.ts';
 
 /** The part of `s3rver` that is used here; it has no types of its own. */
 interface S3Server {
@@ -86,6 +88,34 @@ describe('where backups go, chosen in the hub', () => {
     const { before: _, ...details } = act?.details ?? {};
     assert.deepEqual(details, { place: 's3://bucket/x', endpoint, region: 'us-east-1', access_key_id: 'S3RVER' });
     await call('DELETE', '/place');
+  });
+
+  test('a place that does not answer, or has a file no more, is told in words, and nothing is said to be read', async () => {
+    const { call, account } = await open();
+    const { kernel } = gateway;
+    const name = newName(await installationOf(kernel.sql), new Date(kernel.clock.now()));
+    const access = { endpoint: 'http://127.0.0.1:1', region: 'eu', accessKeyId: 'id' };
+    await writePlace(kernel.sql, kernel, { place: 's3://bucket/x', access, secretAccessKey: 'EXAMPLE-s3-secret' });
+    for (const path of ['/files', `/files/${name}`]) {
+      const { status, body } = await call('GET', path);
+      assert.deepEqual([status, body.error.code], [503, 'unavailable'], path);
+      assert.match(body.error.message, /the place of backups does not answer: s3:\/\/bucket\/x: ECONNREFUSED/);
+    }
+    const place = join(folder, 'three');
+    await mkdir(place);
+    await writePlace(kernel.sql, kernel, { place });
+    const own = await openOwnBackups(kernel);
+    assert.equal(await own?.open(name), undefined);
+    // It has its name, and is none.
+    await mkdir(join(place, name));
+    await writeFile(join(place, name, 'x'), '');
+    const { status, body } = await call('GET', `/files/${name}`);
+    assert.deepEqual([status, body.error.code], [503, 'unavailable']);
+    assert.match(body.error.message, /is no file/);
+    const acts = await kernel.sql`
+      select from kernel.audit where account_id = ${account.id} and action = 'system.readBackup'`;
+    assert.equal(acts.length, 0);
+    await writePlace(kernel.sql, kernel, undefined);
   });
 
   test('a backup is downloaded by an operator with a fresh proof, byte by byte, and that stands in the audit log', async () => {
