@@ -4,10 +4,12 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import Fastify from 'fastify';
-import { openFileBlobs } from '../kernel/outside/blobs.ts';
+import { testClock } from '../kernel/base/clock.ts';
+import { type Blobs, openFileBlobs } from '../kernel/outside/blobs.ts';
 import { mountClients } from '../kernel/reference/kept.ts';
 import { shared } from '../testing.shared.ts';
 import { openTest } from '../testing.ts';
@@ -237,13 +239,45 @@ describe('the clients that a gateway serves', () => {
     await using http = Fastify();
     mountClients(http, { blobs, clock, log }, [clients.npm]);
     const get = (url: string) => http.inject({ method: 'GET', url });
-    assert.equal((await get(`/install/${older}`)).body, 'older');
     assert.equal((await get('/install/sdk.tgz')).statusCode, 302);
     assert.equal((await get(`/install/${old}`)).body, 'old');
     assert.equal((await get(`/install/${older}`)).statusCode, 404);
     assert.equal((await blobs.list('clients/npm/')).length, 20);
     for (const name of ['sdk-0.1.0-dddddddddddd.tgz', 'x.tgz', '..%2Fsdk.tgz'])
       assert.equal((await get(`/install/${name}`)).statusCode, 404, name);
+  });
+
+  test('without the store the client of today is served; names are looked up there once a second, known ones once a minute', async () => {
+    const clock = testClock();
+    const name = 'sdk-0.0.9-bbbbbbbbbbbb.tgz';
+    let isAway = true;
+    let lists = 0;
+    const answer = async <T>(value: T): Promise<T> => {
+      if (isAway) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
+      return value;
+    };
+    const blobs = {
+      list: async () => ((lists += 1), answer([`clients/npm/2025-01-01T000000.000Z_${name}`])),
+      get: async () => answer({ body: Readable.from([Buffer.from('old')]), bytes: 3 }),
+      put: async () => answer(0),
+    } as unknown as Blobs;
+    await using http = Fastify();
+    mountClients(http, { blobs, clock, log: gateway.kernel.log }, [clients.npm]);
+    const get = (url: string) => http.inject({ method: 'GET', url });
+    const { location } = (await get('/install/sdk.tgz')).headers;
+    assert.equal((await get(String(location))).statusCode, 200);
+    assert.equal((await get(`/install/${name}`)).statusCode, 503);
+    isAway = false;
+    clock.advance(60_000);
+    lists = 0;
+    for (let n = 0; n < 3; n += 1) assert.equal((await get(`/install/${name}`)).body, 'old');
+    for (let n = 0; n < 3; n += 1) assert.equal((await get('/install/sdk-0.1.0-dddddddddddd.tgz')).statusCode, 404);
+    assert.equal(lists, 1);
+    clock.advance(1_000);
+    assert.equal((await get(`/install/${name}`)).body, 'old');
+    assert.equal(lists, 1);
+    assert.equal((await get('/install/sdk-0.1.0-dddddddddddd.tgz')).statusCode, 404);
+    assert.equal(lists, 2);
   });
 
   test('the same files are the same bytes, and who has them is told so', async () => {

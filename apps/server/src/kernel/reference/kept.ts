@@ -2,13 +2,17 @@ import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../base/clock.ts';
-import { notFound } from '../base/errors.ts';
+import { ApiError, notFound } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Blobs } from '../outside/blobs.ts';
 import type { builtOnce } from './install.ts';
 
 /** Releases whose clients are kept, of each kind: who has an older one in a lock file installs a newer one. */
 const mostKept = 20;
+/** For as long the list of a store is as it was. */
+const listMs = 60_000;
+/** The same for a name that it lacks: another gateway, of a newer release, may have led to it a moment ago. */
+const missMs = 1_000;
 
 /** A client as other machines install it. */
 interface ServedClient {
@@ -79,6 +83,7 @@ class Shelf {
   readonly #folder: string;
   readonly #client: ServedClient;
   #current: Promise<Named> | undefined;
+  #listed: { at: number; names: Promise<string[]> } | undefined;
 
   constructor(parts: Parts, client: ServedClient) {
     this.#parts = parts;
@@ -94,17 +99,35 @@ class Shelf {
     }));
   }
 
+  /** Throws 503 while the store, where those of other releases are, does not answer. */
   async find(name: string): Promise<(Named & { type: string }) | undefined> {
-    const { blobs } = this.#parts;
     const { type } = this.#client;
-    const kept = (await blobs.list(this.#folder)).find((one) => one.endsWith(`_${name}`));
-    const found = kept === undefined ? undefined : await blobs.get(kept);
-    if (found) {
-      const bytes = await buffer(found.body);
-      return { name, bytes, sha256: createHash('sha256').update(bytes).digest('hex'), type };
-    }
-    const current = await this.current();
-    return current.name === name ? { ...current, type } : undefined;
+    const [current] = await Promise.allSettled([this.current()]);
+    if (current.status === 'fulfilled' && current.value.name === name) return { ...current.value, type };
+    const bytes = await this.#read(name).catch((err: unknown) => {
+      this.#parts.log.warn({ err, name }, 'a client of another release was not read');
+      const headers = { 'retry-after': '5' };
+      throw new ApiError('unavailable', 'the store of this platform does not answer; try again shortly', { headers });
+    });
+    if (bytes) return { name, bytes, sha256: createHash('sha256').update(bytes).digest('hex'), type };
+    if (current.status === 'rejected') throw current.reason;
+    return undefined;
+  }
+
+  async #read(name: string): Promise<Buffer | undefined> {
+    const isIt = (one: string): boolean => one.endsWith(`_${name}`);
+    const kept = (await this.#list(listMs)).find(isIt) ?? (await this.#list(missMs)).find(isIt);
+    const found = kept === undefined ? undefined : await this.#parts.blobs.get(kept);
+    return found && buffer(found.body);
+  }
+
+  /** Names in the store as of `ms` ago at most: who asks needs no key, and must not cost a request to the store each time. */
+  #list(ms: number): Promise<string[]> {
+    const { blobs, clock } = this.#parts;
+    const now = clock.monotonic();
+    if (this.#listed === undefined || now - this.#listed.at >= ms)
+      this.#listed = { at: now, names: blobs.list(this.#folder) };
+    return this.#listed.names;
   }
 
   async #build(): Promise<Named> {
