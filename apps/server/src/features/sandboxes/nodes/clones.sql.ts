@@ -50,13 +50,17 @@ export async function noteClone(db: Db, time: Time, claim: Claim): Promise<{ liv
   const now = nowOf(db, time);
   const { id, machine, incarnation = '' } = claim;
   const [row] = await db<{ lives_on: string | null }[]>`
-    with old as (delete from sandboxes.clones where node_id = ${id} and seen_at < ${now} - interval '30 days'),
-    known as (
-      update sandboxes.clones set seen_at = ${now}, incarnation = ${incarnation}, machine_name = ${machine.name}
-      where node_id = ${id} and incarnation = ${own(db, claim)} returning since),
-    added as (
-      insert into sandboxes.clones (node_id, incarnation, machine_name, since, seen_at)
-      select ${id}, ${incarnation}, ${machine.name}, ${now}, ${now} where not exists (select from known))
+    with known as (
+      select min(since) as since from sandboxes.clones where node_id = ${id} and incarnation = ${own(db, claim)}),
+    gone as (
+      delete from sandboxes.clones where node_id = ${id} and incarnation <> ${incarnation}
+        and (incarnation = ${own(db, claim)} or seen_at < ${now} - interval '30 days')),
+    -- Gateways beside it tell of it at the same instant, and of its processes in any order.
+    noted as (
+      insert into sandboxes.clones as c (node_id, incarnation, machine_name, since, seen_at)
+      select ${id}, ${incarnation}, ${machine.name}, coalesce(known.since, ${now}), ${now} from known
+      on conflict (node_id, incarnation) do update set since = least(c.since, excluded.since),
+        seen_at = excluded.seen_at, machine_name = excluded.machine_name)
     select case when exists (select from known where since < n.seen_at) then coalesce(n.machine_name, '') end as lives_on
     from sandboxes.nodes n where n.id = ${id}`;
   return { livesOn: row?.lives_on ?? undefined };

@@ -217,6 +217,19 @@ describe('two machines with one id of a node', () => {
     assert.equal(await isTaken(anew), true, 'the other one was gone for a day');
   });
 
+  test('gateways that tell of one copy at one instant, or of two of its processes, are told of the other one', async () => {
+    const [one, two] = [processOf('one', 'i1'), processOf('two', 'i2')];
+    const anew = processOf('two', 'i3', ['i2']);
+    await isTaken(one);
+    await Promise.all([two, two, two, two].map(livesOn));
+    // By a gateway that knows nothing of the process before.
+    await livesOn({ ...anew, earlier: [] });
+    clock.advance(5_000);
+    await isTaken(one);
+    for (let n = 0; n < 2; n += 1) assert.equal(await livesOn(anew), 'one');
+    assert.deepEqual(await countClones(gateway.kernel.sql, clock), { now: 1, ofDay: 1 });
+  });
+
   test('a machine or a container that was started anew has its node again, with what waits there', async () => {
     await isTaken(processOf('one', 'i1'));
     await pause();
