@@ -7,6 +7,8 @@ import type { Check } from './doctor.check.ts';
 import type { Db } from './kernel/db/db.ts';
 
 const name = 'backups';
+/** `undefined_table` of Postgres; of a missing schema too. */
+const missingTable = '42P01';
 const ignored = 'none is made in SVC_BACKUP_DIR: the database is a server of yours (SVC_DATABASE_URL)';
 const none =
   'the platform makes none; choose a place in the hub (System), set SVC_BACKUP_DIR, or run ./svc backup create FILE';
@@ -23,8 +25,12 @@ export async function backups(config: Config, installation: string, parts: { db:
     };
   if (config.databaseUrl !== undefined)
     return { name, ok: true, found: 'the database is a server of yours, which has means of its own' };
-  // Without the schema there is no fact either.
-  const chosen = await readPlace(parts.db, config).catch(() => undefined);
+  const chosen = await readPlace(parts.db, config).catch((error: Error & { code?: string }) =>
+    // Without the schema there is no fact either.
+    error.code === missingTable ? undefined : error,
+  );
+  if (chosen instanceof Error)
+    return { name, ok: false, found: chosen.message, fix: 'see the log of the database, and ask again' };
   if (chosen === undefined) return { name, ok: true, found: none };
   const { place } = chosen;
   try {
