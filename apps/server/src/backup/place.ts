@@ -1,5 +1,6 @@
 import { mkdir, realpath, rmdir } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
+import { userInfo } from 'node:os';
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import type { Config } from '../config.ts';
 import { CommandError } from '../kernel/base/command-error.ts';
@@ -104,6 +105,7 @@ export async function tryPlace(config: Config, dataDir: string): Promise<void> {
     await Promise.race([probe(config), late.promise]);
   } catch (error) {
     if (made !== undefined) await rmdir(made).catch(() => {});
+    if (error instanceof CommandError && error.message.includes('EROFS')) throw readOnly(place);
     throw error instanceof CommandError ? error : new CommandError(`${place}: ${wordsOf(error)}`);
   } finally {
     clearTimeout(timer);
@@ -133,7 +135,11 @@ async function makeFolder(place: string, dataDir: string): Promise<string | unde
     );
   });
   const folder = await realpath(place).catch(() => join(above, basename(place)));
-  if (isWithin(folder, await realpath(dataDir)))
+  const data = await realpath(dataDir);
+  // Whoever has the data in one too only tries things out.
+  if ((await isTemporary(folder)) && !(await isTemporary(data)))
+    throw new CommandError(`${place} is in a temporary folder, which is emptied: name another disk`);
+  if (isWithin(folder, data))
     throw new CommandError(`${place} is in the data folder, and is lost with it: name another disk`);
   try {
     await mkdir(place, { mode: 0o700 });
@@ -141,8 +147,29 @@ async function makeFolder(place: string, dataDir: string): Promise<string | unde
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return undefined;
+    if (code === 'EROFS') throw readOnly(place);
+    // There is nothing to give to the user of the platform yet.
+    if (code === 'EACCES' || code === 'EPERM')
+      throw new CommandError(`${place}: this user may not make it; as root: ${installOf(place)}`);
     throw new CommandError(`${place}: this user may not (${code})`);
   }
+}
+
+const installOf = (place: string): string => `install -d -m 700 -o ${userInfo().username} ${place}`;
+
+/** The unit of `deploy/systemd` lets the platform write in its own folder alone. */
+const readOnly = (place: string): CommandError =>
+  new CommandError(
+    `${place} is read-only for the platform; where a systemd unit makes it so: ${installOf(place)}, then ` +
+      `ReadWritePaths=${place} under [Service] (systemctl edit svc) and a restart; otherwise name another place`,
+  );
+
+/** Emptied at a start of the machine; a systemd unit with PrivateTmp has ones of its own, which end with it. */
+const temporaryFolders = ['/tmp', '/var/tmp'];
+
+async function isTemporary(path: string): Promise<boolean> {
+  const folders = await Promise.all(temporaryFolders.map((one) => realpath(one).catch(() => one)));
+  return folders.some((one) => isWithin(path, one));
 }
 
 const isWithin = (path: string, folder: string): boolean => {
