@@ -47,10 +47,12 @@ export const CopyText = ({ text, label }: { text: string; label?: string }) => (
   </div>
 );
 
+/** A text as one word for a shell. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
 /** The call of the API that the page or the act stands for, as a line for a shell. */
 export function CurlButton({ method = 'GET', path, body }: { method?: string; path: string; body?: unknown }) {
   const words = useWords();
-  const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
   const parts = [
     'curl',
     ...(method === 'GET' ? [] : ['-X', method]),

@@ -88,6 +88,7 @@ export const workEn = {
       restore: 'Go back to a backup',
       restoreText:
         'On this computer or another one, in a copy of svc whose data folder is empty. Nothing is written before all of the backup is checked.',
+      restoreKeys: 'How the bucket is reached; the secret key is the one that you gave here:',
       confirmText: 'Messages that may have gone out since are held until you say so:',
     },
     people: 'People',

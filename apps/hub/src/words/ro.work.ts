@@ -89,6 +89,7 @@ export const workRo: typeof workEn = {
       restore: 'Întoarce-te la o copie',
       restoreText:
         'Pe acest calculator sau pe altul, într-o copie a svc cu dosarul de date gol. Nu se scrie nimic înainte de a verifica toată copia.',
+      restoreKeys: 'Cum se ajunge la bucket; cheia secretă este cea pe care ai dat-o aici:',
       confirmText: 'Mesajele care poate au plecat între timp se țin până spui tu:',
     },
     people: 'Persoane',

@@ -3,7 +3,7 @@ import { api } from '../../api/client.ts';
 import { useAnswer } from '../../api/queries.ts';
 import { useActs } from '../../ui/acts.tsx';
 import { Button } from '../../ui/Button.tsx';
-import { CopyText } from '../../ui/Copy.tsx';
+import { CopyText, quoted } from '../../ui/Copy.tsx';
 import { done, type Outcome, refused } from '../../ui/outcomes.ts';
 import { Section } from '../../ui/Page.tsx';
 import { Answered } from '../../ui/State.tsx';
@@ -72,14 +72,26 @@ function Download() {
   );
 }
 
+/** Settings that reach a bucket which was chosen here: another machine knows nothing of it. */
+const reach = ({ endpoint, region, access_key_id: keyId }: NonNullable<Found['s3']>): string =>
+  Object.entries({ ENDPOINT: endpoint, REGION: region, ACCESS_KEY_ID: keyId, SECRET_ACCESS_KEY: '…' })
+    .flatMap(([name, value]) => (value === undefined ? [] : [`export SVC_BACKUP_S3_${name}=${quoted(value)}`]))
+    .join('\n');
+
 /** How to go back to a backup, in the order in which it is done. */
-function Restore({ file, sealed }: { file: string; sealed: boolean }) {
+function Restore({ file, found: { sealed, s3 } }: { file: string; found: Found }) {
   const text = useWords().system.backups;
   return (
     <details>
       <summary>{text.restore}</summary>
       <div class="stack">
         <p class="hint">{text.restoreText}</p>
+        {s3 && (
+          <>
+            <p class="hint">{text.restoreKeys}</p>
+            <CopyText text={reach(s3)} />
+          </>
+        )}
         {sealed && <CopyText text="export SVC_BACKUP_PASSPHRASE=…" />}
         <CopyText text={`./svc restore ${file}`} />
         <CopyText text="./svc up" />
@@ -147,7 +159,7 @@ function Kept({ found }: { found: Found }) {
           </Button>
         )}
       </div>
-      {newest && <Restore file={`${place.replace(/\/$/, '')}/${newest.name}`} sealed={sealed} />}
+      {newest && <Restore file={`${place.replace(/\/$/, '')}/${newest.name}`} found={found} />}
     </div>
   );
 }

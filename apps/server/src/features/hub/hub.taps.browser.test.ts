@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { installationOf } from '../../backup/database.sql.ts';
+import { writePlace } from '../../backup/place.ts';
 import { writeRecord } from '../../backup/record.ts';
 import { newName } from '../../backup/store.ts';
 import { noBrowser } from '../../testing.browser.ts';
@@ -247,6 +248,23 @@ describe('what a person does in three taps', { skip: noBrowser }, () => {
         await go(tab, '/system');
         await tab.getByText(text.restore, { exact: true }).click();
         await tab.getByText(`./svc restore ${folder}/${name}`, { exact: true }).waitFor();
+        // Another machine knows nothing of a bucket that was chosen here.
+        const access = { endpoint: 'http://minio:9000', region: 'eu', accessKeyId: 'id' };
+        await writePlace(kernel.sql, kernel, { place: 's3://bucket/x', access, secretAccessKey: 'EXAMPLE-s3-secret' });
+        await writeRecord(kernel.sql, {
+          place: 's3://bucket/x',
+          newest: { name, bytes: 8, at: new Date().toISOString() },
+        });
+        await go(tab, '/');
+        await go(tab, '/system');
+        await tab.getByText(text.restore, { exact: true }).click();
+        const shown = await tab.locator('pre', { hasText: 'SVC_BACKUP_S3_' }).innerText();
+        assert.deepEqual(shown.split('\n'), [
+          "export SVC_BACKUP_S3_ENDPOINT='http://minio:9000'",
+          "export SVC_BACKUP_S3_REGION='eu'",
+          "export SVC_BACKUP_S3_ACCESS_KEY_ID='id'",
+          "export SVC_BACKUP_S3_SECRET_ACCESS_KEY='…'",
+        ]);
         await tab.getByRole('button', { name: text.end, exact: true }).click();
         await tab.getByText(text.setUp, { exact: false }).waitFor();
         await rm(folder, { recursive: true });
