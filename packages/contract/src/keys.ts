@@ -128,7 +128,7 @@ export const keys = {
           name: resettable(name),
           status: z.enum(['active', 'paused']).optional(),
           scopes: scopes.optional(),
-          tool_level: resettable(z.enum(toolLevels)).describe("`null`: the calling key's tool level"),
+          tool_level: z.enum(toolLevels).optional(),
           models: resettable(models),
           spend_cap_micro_usd: resettable(spendCap),
           expires_at: resettable(futureInstant),

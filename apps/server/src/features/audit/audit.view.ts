@@ -6,7 +6,7 @@ import { type KeyName, namesOfKeys } from '../keys/index.ts';
 import type { ActRow } from './audit.sql.ts';
 
 /** What the ids of lines stand for. */
-export interface Names {
+interface Names {
   readonly keys: ReadonlyMap<string, KeyName>;
   /** Addresses of accounts. */
   readonly emails: ReadonlyMap<string, string>;

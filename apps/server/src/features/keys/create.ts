@@ -10,7 +10,7 @@ import { issueKey } from './keys.issue.ts';
 import { termsOf } from './keys.rules.ts';
 import { connectionOf } from './keys.standing.sql.ts';
 import { isUsable, keysQuota, lockKey } from './keys.sql.ts';
-import { checkTerms, defaultLevelOf, isStrongKey } from './keys.terms.ts';
+import { checkTerms, isStrongKey } from './keys.terms.ts';
 import { toRecord } from './keys.view.ts';
 
 export const create = operation(contract.keys.create, async (context, { body }) => {
@@ -18,7 +18,9 @@ export const create = operation(contract.keys.create, async (context, { body }) 
   const isPerson = actor.kind === 'login';
   checkTerms(actor, body, context.clock.now());
   const scopes = body.scopes ?? actor.scopes;
-  const toolLevel = body.tool_level ?? defaultLevelOf(actor, scopes);
+  // A person's key gets their level where it has a use for it, a key's key that of its maker.
+  const hasUse = !isPerson || scopes.some((scope) => scope === '*' || scope === 'sandboxes');
+  const toolLevel = body.tool_level ?? (hasUse ? actor.toolLevel : 'l0');
   if (isStrongKey({ scopes: [...scopes], tool_level: toolLevel })) checkFresh(actor, context.clock.now());
   const deviceId = body.device_id;
   if (deviceId !== undefined && !scopes.some((scope) => scope === '*' || scope.endsWith(':serve'))) {

@@ -16,12 +16,6 @@ interface Wanted {
   expires_at?: string | null | undefined;
 }
 
-/** The level of a key that names none: its maker's; of a key that a person makes the least, unless it has a use for it. */
-export function defaultLevelOf(actor: Pick<Actor, 'kind' | 'toolLevel'>, scopes: readonly string[]): ToolLevel {
-  const hasUse = actor.kind !== 'login' || scopes.some((scope) => scope === '*' || scope === 'sandboxes');
-  return hasUse ? actor.toolLevel : 'l0';
-}
-
 /** Whether a person must prove anew who they are before they make such a key, or make one such. */
 export const isStrongKey = ({ scopes = [], tool_level: level }: Pick<Wanted, 'scopes' | 'tool_level'>): boolean =>
   level === 'l3_sandbox' || scopes.some(isStrong);

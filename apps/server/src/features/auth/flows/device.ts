@@ -46,7 +46,7 @@ export function providerPages(parts: PageParts): ProviderPages {
     },
     async deviceInput(ctx, _form, _out, error) {
       const { prefilled: given, noteWrong } = knownOf(ctx);
-      if (guessed.has((error as Error | undefined)?.name ?? '')) noteWrong?.();
+      if (guessed.has(error?.name ?? '')) noteWrong?.();
       const problem = error === undefined ? {} : { problem: 'wrong' as const };
       const page = pageOf(ctx);
       const action = `${page.base}/device`;
