@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { settingsWords } from './backup/apart.ts';
 import type { Config } from './config.ts';
 import { showLogs } from './logs.ts';
 import { findDataDir } from './postgres/datadir.ts';
@@ -28,14 +29,14 @@ export function serviceCommands(
     .option('--backup <file>', 'the backup that is made first; default: in SVC_BACKUP_DIR')
     .option('--without-backup', 'make none: the database is backed up by its own means, or is empty', false)
     .action(async (release: string | undefined, options: UpgradeOptions) => {
-      const { settingsOf, upgrade } = await import('./upgrade.ts');
+      const { secretFilesOf, upgrade } = await import('./upgrade.ts');
       const settings = config();
       print(
         await upgrade(
           { ...options, release },
           {
             root: resolve(import.meta.dirname, '../../..'),
-            words: settingsOf(process.argv.slice(2)),
+            words: [...settingsWords(), ...secretFilesOf(process.argv.slice(2))],
             hasPlace: settings.backup.place !== undefined,
             running: findRunningProcesses(findDataDir(settings)),
             say: (line) => void process.stderr.write(`svc: ${line}\n`),

@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { CommandError } from './kernel/base/command-error.ts';
-import { type Machine, settingsOf, upgrade, type UpgradeOptions } from './upgrade.ts';
+import { type UpgradeMachine, secretFilesOf, upgrade, type UpgradeOptions } from './upgrade.ts';
 
 interface More {
   hasPlace?: boolean;
   running?: { pid: number; part: string }[];
-  machine?: Partial<Machine>;
+  machine?: Partial<UpgradeMachine>;
 }
 
 /** A clone whose commands note how they were called, in the release that is checked out then, and fail or hang where a file says so. */
@@ -46,7 +46,7 @@ case "$*" in *create*) echo '{"file":"/backups/one"}' ;; esac
   release('old', 'v0.1.0');
   execFileSync('git', ['clone', '--quiet', origin, root], { stdio: 'ignore' });
   const said: string[] = [];
-  const machine: Machine = {
+  const machine: UpgradeMachine = {
     isRoot: true,
     processFile: (_, name) => (name === 'cgroup' ? '0::/user.slice/x.scope\n' : `node\0${root}/svc\0`),
     systemctl: () => Promise.reject(new Error('no systemctl here')),
@@ -200,7 +200,7 @@ describe('svc upgrade', () => {
     assert.match((await c.upgrade({ check: true })).next ?? '', /was not ended/);
     const restarted: string[] = [];
     const running = [{ pid: 7, part: 'all' }];
-    const machine: Partial<Machine> = {
+    const machine: Partial<UpgradeMachine> = {
       processFile: (_, name) => (name === 'cgroup' ? '0::/system.slice/svc.service\n' : `${c.root}/svc`),
       systemctl: (verb, ...words) => {
         if (verb === 'show') return Promise.resolve('7');
@@ -230,7 +230,7 @@ describe('svc upgrade', () => {
     };
     symlinkSync(c.root, `${c.root}.link`);
     const asked: string[] = [];
-    const machine = (isRoot: boolean): Partial<Machine> => ({
+    const machine = (isRoot: boolean): Partial<UpgradeMachine> => ({
       isRoot,
       processFile: (pid, name) => (name === 'cgroup' ? `0::/${units[pid]?.[0]}\n` : `node\0${units[pid]?.[2]}\0up\0`),
       systemctl: (...words) => {
@@ -252,11 +252,9 @@ describe('svc upgrade', () => {
     assert.deepEqual(asked, []);
   });
 
-  test('its commands are given the settings of its command line, files of secrets too', () => {
-    const settings = ['--database-url-file', '/url', '--backup-passphrase-file=/words', '--data-dir', '/data'];
-    assert.deepEqual(
-      settingsOf([...settings.slice(0, 3), 'upgrade', 'v1.0.0', '--check', ...settings.slice(3)]),
-      settings,
-    );
+  test('its commands are given the files of secrets that its command line names', () => {
+    const files = ['--database-url-file', '/url', '--backup-passphrase-file=/words'];
+    const others = ['--data-dir', '/data', 'upgrade', 'v1.0.0', '--check'];
+    assert.deepEqual(secretFilesOf([...files.slice(0, 2), ...others, ...files.slice(2)]), files);
   });
 });

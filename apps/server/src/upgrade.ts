@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { secretFiles } from './config.secrets.ts';
 import { processEnvironment, settingRows } from './config.ts';
 import { CommandError } from './kernel/base/command-error.ts';
 
@@ -30,11 +31,11 @@ interface UpgradePlace {
   /** The platform's processes that run. */
   running: readonly { pid: number; part: string }[];
   say: (line: string) => void;
-  machine?: Machine;
+  machine?: UpgradeMachine;
 }
 
 /** What `svc upgrade` asks of the machine; tests have one of their own. */
-export interface Machine {
+export interface UpgradeMachine {
   isRoot: boolean;
   /** Throws where there is none. */
   processFile: (pid: number, name: 'cgroup' | 'cmdline') => string;
@@ -43,7 +44,7 @@ export interface Machine {
   onSignals: (end: () => void) => () => void;
 }
 
-const thisMachine: Machine = {
+const thisMachine: UpgradeMachine = {
   isRoot: process.getuid?.() === 0,
   processFile: (pid, name) => readFileSync(`/proc/${pid}/${name}`, 'utf8'),
   systemctl: (...words) => run('systemctl', words),
@@ -56,9 +57,10 @@ const thisMachine: Machine = {
   },
 };
 
-/** The settings of a command line, files of secrets too: a command of the same user reads them again. */
-export function settingsOf(commandLine: readonly string[]): string[] {
-  const flags = new Set(settingRows().flatMap((row) => row.flags.map(({ flag }) => flag)));
+/** The flags of a command line that name files of secrets: a command of the same user reads those again. */
+export function secretFilesOf(commandLine: readonly string[]): string[] {
+  const all = settingRows().flatMap((row) => row.flags);
+  const flags = new Set(all.filter(({ gives }) => secretFiles.has(gives)).map(({ flag }) => flag));
   return commandLine.flatMap((word, at) => {
     if (flags.has(word)) return [word, commandLine[at + 1] ?? ''];
     return flags.has(word.split('=')[0] ?? '') ? [word] : [];
@@ -287,7 +289,11 @@ async function restart(place: UpgradePlace, step: Step, back: string): Promise<s
  * The unit of systemd whose main process this is, if it runs from the clone. One that merely started it, such as cron's, or one
  * of a user's session is not its own; and the record that names the process is written by the platform's user, not by root.
  */
-async function unitOf(pid: number, root: string, { processFile, systemctl }: Machine): Promise<string | undefined> {
+async function unitOf(
+  pid: number,
+  root: string,
+  { processFile, systemctl }: UpgradeMachine,
+): Promise<string | undefined> {
   try {
     const unit = /\/([\w@.\\:-]+\.service)$/m.exec(processFile(pid, 'cgroup'))?.[1];
     if (unit === undefined || !isOfClone(processFile(pid, 'cmdline'), root)) return undefined;
