@@ -151,8 +151,8 @@ function checkRedirect(uri: string, native: boolean): void {
   const { protocol, hash, username, password } = new URL(uri);
   if (hash !== '' || uri.includes('#')) return refuse('must have no fragment');
   if (username !== '' || password !== '') return refuse('must have no user and no password');
-  // No address that an app has would ever fit.
-  if (/^[^/]*:\/\/[^/]*\*/.test(uri))
+  // It would be compared letter by letter, and never fit; in a query it may be meant.
+  if (/^[^?]*\*/.test(uri))
     return refuse('must be whole: answers go to exactly this address, and a "*" stands for nothing');
   if (uri !== uri.trim() || /[\s\\]/.test(uri)) return refuse('must have no blanks and no backslash');
   if (protocol === 'https:') return;
