@@ -255,7 +255,7 @@ describe('the platform as a person runs it', () => {
     assert.match(settings.stdout, /^SVC_PORT +--port +8787 +port/m);
     const group = await run(['keys']);
     assert.deepEqual([group.code, group.stderr.includes('outputHelp'), /create/.test(group.stderr)], [2, false, true]);
-    assert.match((await run(['--version'])).stdout, /^svc \d+\.\d+\.\d+, Node\.js \d+/);
+    assert.match((await run(['--version'])).stdout, /^svc \d+\.\d+\.\d+(?: \([0-9a-f]{12}\))?, Node\.js \d+/);
   });
 
   test('the doctor finds no fault on this machine while the platform runs', async () => {

@@ -156,7 +156,7 @@ program
   });
 program.commandsGroup('People and keys:');
 elsewhere([
-  ['login [url]', 'sign this machine in at a platform; logout, whoami'],
+  ['login [url]', 'sign in at a platform; logout, whoami'],
   ['logout', 'revoke the key of svc login', hidden],
   ['whoami', 'who is signed in, and what the key may do', hidden],
 ]);

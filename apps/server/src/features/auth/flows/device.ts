@@ -24,9 +24,6 @@ export interface OfRequest {
 const knownOf = (ctx: KoaContextWithOIDC): Partial<OfRequest> =>
   (ctx.req as { [ofRequest]?: OfRequest })[ofRequest] ?? {};
 
-/** What the library says of a code that somebody may have guessed; its other failures are not theirs. */
-const guessed: ReadonlySet<string> = new Set(['NotFoundError', 'ExpiredError', 'AlreadyUsedError']);
-
 /** The pages that the provider's library has us make. */
 export function providerPages(parts: PageParts): ProviderPages {
   const { kernel } = parts;
@@ -46,7 +43,8 @@ export function providerPages(parts: PageParts): ProviderPages {
     },
     async deviceInput(ctx, _form, _out, error) {
       const { prefilled: given, noteWrong } = knownOf(ctx);
-      if (guessed.has(error?.name ?? '')) noteWrong?.();
+      // A failure of ours, such as a database that is away, is no wrong code.
+      if ((error as { expose?: boolean } | undefined)?.expose === true) noteWrong?.();
       const problem = error === undefined ? {} : { problem: 'wrong' as const };
       const page = pageOf(ctx);
       const action = `${page.base}/device`;

@@ -137,7 +137,8 @@ describe('pages of sign-in', () => {
       const shown = consentPage(page, { action: '', client, email: 'a@b.c', scopes: scopeNames, resource: 'api' });
       return new Set([...shown.matchAll(/name="scope" value="([^"]*)" checked/g)].map(([, scope]) => scope));
     };
-    const byHand = ['*', 'keys', 'accounts', 'hosts', 'hosts:exec', 'environments', 'environments:terminal'];
+    const shells = ['*', 'hosts', 'hosts:exec', 'environments', 'environments:terminal'];
+    const byHand = [...shells, 'keys', 'accounts', 'notifications', 'transcripts'];
     const others = scopeNames.filter((scope) => !byHand.includes(scope));
     for (const trust of ['unknown', 'document', 'registered'] as const)
       assert.deepEqual(ticked(trust), new Set(others));
