@@ -179,7 +179,7 @@ function SignedOut() {
 const goToSignIn = (acts: Acts): Promise<void> =>
   signIn().catch((error: unknown) => acts.say(String(error), { isProblem: true }));
 
-/** Forgets what this device has of a person whose sign-in ended, but for half-filled forms: no page shows them to others. */
+/** Forgets what this device has of a person whose sign-in ended, but for half-filled forms, which no page shows others. */
 async function forgetPerson(client: QueryClient, store: Store): Promise<void> {
   tellEnded();
   client.clear();

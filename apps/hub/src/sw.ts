@@ -58,7 +58,10 @@ async function takeShared(request: Request): Promise<Response> {
   return Response.redirect(`${scope}transcripts?shared=${state}`, 303);
 }
 
-/** What the share menu of a system sends has no page behind it; a form of another site may hide its own, so a press is asked for too. */
+/**
+ * What the share menu of a system sends has no page behind it. A form of another site may hide its own, so a press
+ * is asked for too.
+ */
 const isOfAnotherSite = ({ referrer }: Request): boolean =>
   /^https?:/.test(referrer) && new URL(referrer).origin !== self.location.origin;
 /** Characters of a file's name. */
@@ -79,7 +82,7 @@ async function keepShared(request: Request): Promise<'1' | 'large' | 'none'> {
   return '1';
 }
 
-/** The page as it was kept with its headers; another build or other settings are another worker, which keeps it anew. */
+/** The page as kept, with its headers; another build or other settings are another worker, which keeps it anew. */
 async function shell(request: Request): Promise<Response> {
   return (await caches.match(scope, { cacheName })) ?? (await fetch(request));
 }
@@ -104,8 +107,8 @@ self.addEventListener('push', (event) => {
 });
 
 /**
- * Shows a push. One that withdraws another closes that one where a page is in view, else it takes its place in silence: a push
- * that shows nothing costs the permission.
+ * Shows a push. One that withdraws another closes that one where a page is in view, else it takes its place in
+ * silence: a push that shows nothing costs the permission.
  */
 async function show(message: PushMessage): Promise<void> {
   const tag = withdrawnBy(message);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 /** Earlier processes that are known by name: more end between two looks of a gateway only where none ran for hours. */
 const mostEarlier = 32;
 
-/** This process of a node, and those before it that worked on its directory: a copy of the directory has other ones from then on. */
+/** This process of a node, and those before it on its directory: a copy of the directory has others from then on. */
 interface Incarnation {
   incarnation: string;
   /** The last is the one before. */

@@ -27,8 +27,8 @@ export const sparesFor = (totalBytes: number): number => (totalBytes < smallByte
 
 /**
  * Bytes of memory that sandboxes may use: what the machine has, or what a control group above theirs allows. With
- * `makesGroups` their groups are made at the mount of the hierarchy: the limit of this process's own group does not bind them.
- * The limit of a container stands at the mount, and does.
+ * `makesGroups` their groups are made at the mount of the hierarchy: the limit of this process's own group does not
+ * bind them. The limit of a container stands at the mount, and does.
  */
 export function usableMemory(root = '/', machineBytes = totalmem(), makesGroups = process.getuid?.() === 0): number {
   return Math.min(machineBytes, ...limitsOf(root, makesGroups));

@@ -22,8 +22,8 @@ export async function pushState(): Promise<PushState> {
 }
 
 /**
- * Asks for the permission and subscribes; answers whether a test is on its way too. Throws when the push service of the browser
- * refuses.
+ * Asks for the permission and subscribes; answers whether a test is on its way too. Throws when the push service
+ * of the browser refuses.
  */
 export async function enablePush(): Promise<{ state: PushState; isTested: boolean }> {
   if ((await Notification.requestPermission()) !== 'granted') return { state: 'denied', isTested: false };

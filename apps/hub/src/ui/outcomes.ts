@@ -15,8 +15,8 @@ type IsTelling<T> = T extends { ok: unknown } | { queued: unknown } | { sent: un
   : false;
 
 /**
- * What is said after a press. A text alone will do where every answer is a success, since the API refuses by an error. An
- * answer that tells more must be looked at.
+ * What is said after a press. A text alone will do where every answer is a success, since the API refuses by an
+ * error. An answer that tells more must be looked at.
  */
 export type Said<T> = true extends IsTelling<T> | ([boolean] extends [T] ? true : false)
   ? (result: T) => Outcome
