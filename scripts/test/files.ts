@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { openAccount } from './account.ts';
 import type { Cost } from './costs.ts';
 import { Family, type Member } from './family.ts';
 import { functionsIn } from './reach.ts';
@@ -23,6 +24,17 @@ export type Message =
   | { type: 'over' }
   /** The things that were still open some time later; the processes among them. */
   | { type: 'open'; things: { file: string; text: string }[]; pids: number[] };
+
+/** What a lane's process is sent before it begins. */
+export interface Work {
+  /** The directory that paths are told from. */
+  root: string;
+  /** How long this process may go on after the last test. */
+  endMs: number;
+  files: readonly string[];
+  /** Where its processor time and that of all that it starts is counted; unset: where the system keeps no such account. */
+  account?: string;
+}
 
 /** Result of a test file. */
 export interface Outcome {
@@ -81,7 +93,7 @@ export async function runFiles(
 ): Promise<Outcomes> {
   const { root, out, limits, families, pattern, reach } = options;
   const paths = files.map((file) => join(root, file));
-  const child = fork(join(import.meta.dirname, 'lane.ts'), [root, String(limits.endMs), ...paths], {
+  const child = fork(join(import.meta.dirname, 'lane.ts'), {
     execArgv: [
       '--disable-warning=ExperimentalWarning',
       `--test-timeout=${limits.testMs}`,
@@ -92,6 +104,9 @@ export async function runFiles(
   });
   const family = new Family(child.pid ?? 0);
   families.add(family);
+  const account = openAccount(child.pid ?? 0);
+  const work: Work = { root, endMs: limits.endMs, files: paths, ...(account && { account: account.path }) };
+  child.send(work);
   child.stdout?.pipe(out, { end: false });
   const closed = once(child, 'close');
   const { outcomes, named, overAt } = await follow(child, limits, files);
@@ -104,6 +119,7 @@ export async function runFiles(
   }
   family.kill();
   families.delete(family);
+  account?.close();
   await Promise.race([closed, delay(lastWordsMs, undefined, { ref: false })]);
   child.stdout?.destroy();
   if (reach !== undefined) {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { relative } from 'node:path';
@@ -8,15 +9,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { suiteSeed } from '../../apps/server/src/testing.random.ts';
 import { ownSeconds } from './costs.ts';
-import type { Message } from './files.ts';
+import type { Message, Work } from './files.ts';
 import { followNoPromises, followTests, type Open, watchOpen, watchUncaught } from './open.ts';
 import { type CoveredScript, functionsOf } from './reach.ts';
 
-/**
- * Runs test files in this process, one test after the other, and tells the runner what comes of them. Arguments: the
- * directory that paths are told from, how long this process may go on after the last test, the files.
- */
-const [root = '', endMs = '', ...files] = process.argv.slice(2);
+/** Runs test files in this process, one test after the other, and tells the runner what comes of them. */
+const [{ root, endMs, files, account }] = (await once(process, 'message')) as [Work];
 const { stdout } = process;
 const running = followTests();
 const openNow = watchOpen(running);
@@ -73,7 +71,7 @@ function count(file: string): void {
   if (file === begun.file) return;
   const functions = takeCovered?.();
   if (functions && begun.file !== '') void tell({ type: 'ran', file: begun.file, functions });
-  const now = { file, wall: performance.now() / 1000, cpu: ownSeconds() };
+  const now = { file, wall: performance.now() / 1000, cpu: ownSeconds(account) };
   if (begun.file !== '')
     void tell({ type: 'cost', file: begun.file, wall: now.wall - begun.wall, cpu: now.cpu - begun.cpu });
   begun = now;
@@ -119,7 +117,7 @@ function end(): void {
   for (const { by, error } of takeUncaught())
     if (!told.has(error)) fail(by?.file, `${by?.name ?? 'outside of every test'}: nothing caught`, error);
   void tell({ type: 'over' });
-  setTimeout(() => void giveUp(), Number(endMs)).unref();
+  setTimeout(() => void giveUp(), endMs).unref();
 }
 
 async function giveUp(): Promise<void> {
