@@ -201,13 +201,16 @@ export function temporaryFolder(): { path: string; remove(): Promise<void> } & A
       if (running) await stopPostgres(running);
     }
     const folders = [path, ...readdirSync(path).map((name) => join(path, name))];
-    // A node that was killed left its volume mounted.
-    for (const node of folders.map((folder) => join(folder, 'sandboxd')).filter((folder) => existsSync(folder)))
+    // A node that was killed left its volume mounted. Where none ever ran there is nothing to end: 0.4 s of processor time.
+    for (const node of folders.map((folder) => join(folder, 'sandboxd')).filter(hasRun))
       spawnSync(process.execPath, [sandboxd, 'clear', '--dir', node], { stdio: 'ignore' });
     rmSync(path, { recursive: true, force: true });
   };
   return { path, remove, [Symbol.asyncDispose]: remove };
 }
+
+/** Whether a node agent ever kept sandboxes in this folder. */
+const hasRun = (node: string): boolean => ['live', 'workspaces'].some((name) => existsSync(join(node, name)));
 
 /** A port that was free a moment ago, with the two above it; below those that the system gives out by itself. */
 export async function freePort(): Promise<number> {
