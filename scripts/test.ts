@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { openDataDir } from '../apps/server/src/postgres/datadir.ts';
 import { type EmbeddedPostgres, stopPostgres } from '../apps/server/src/postgres/embedded.ts';
 import { installSystemPackages } from './system-packages.ts';
+import { removeLeftAccounts } from './test/account.ts';
 import { changedSince, testsOf } from './test/changed.ts';
 import { keepCosts, machineSeconds, readCosts, shipCosts } from './test/costs.ts';
 import type { Family } from './test/family.ts';
@@ -107,6 +108,7 @@ const missing = installSystemPackages(
   },
   options['system-packages'],
 );
+removeLeftAccounts();
 const scratch = openScratch();
 const postgres = needDatabase(root, files) ? await openDatabaseServer() : undefined;
 if (options.reach) process.env['SVC_TEST_SOURCE'] = '1';

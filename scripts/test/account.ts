@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 
 /** Counts the processor time of a process and of all that descends from it, those too that outlive their parents. */
 export interface Account {
@@ -7,26 +7,46 @@ export interface Account {
   close(): void;
 }
 
+const root = '/sys/fs/cgroup/cpuacct';
+const prefix = 'svc-tests-';
+
+/** The group of this process; empty where there is none. */
+function ownGroup(): string {
+  try {
+    return /:cpuacct:(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1] ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** Removes what runs that were killed have left; one that is in use stays. */
+export function removeLeftAccounts(): void {
+  const own = ownGroup();
+  if (own === '' || !existsSync(`${root}${own}`)) return;
+  for (const name of readdirSync(`${root}${own}`)) if (name.startsWith(prefix)) remove(`${root}${own}/${name}`);
+}
+
 /**
  * Opens an account for a process that has started nothing yet. Undefined where the system keeps none or this user may not ask
  * for one: control groups of the first kind, as root. Those of the second are the product's own to divide.
  */
 export function openAccount(pid: number): Account | undefined {
+  const own = ownGroup();
+  if (own === '') return undefined;
+  const folder = `${root}${own}/${prefix}${pid}`;
   try {
-    const [, own = ''] = /:cpuacct:(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8')) ?? [];
-    if (own === '') return undefined;
-    const folder = `/sys/fs/cgroup/cpuacct${own}/svc-tests-${pid}`;
     mkdirSync(folder);
     writeFileSync(`${folder}/cgroup.procs`, String(pid));
-    const close = (): void => {
-      try {
-        rmdirSync(folder);
-      } catch {
-        // What was left running is still in it.
-      }
-    };
-    return { path: `${folder}/cpuacct.usage`, close };
   } catch {
     return undefined;
+  }
+  return { path: `${folder}/cpuacct.usage`, close: () => remove(folder) };
+}
+
+function remove(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // What was left running is still in it.
   }
 }
