@@ -247,7 +247,7 @@ describe('text and Markdown', () => {
         const shown = flat(page.body.textContent ?? '');
         assert.equal(shown, flat(plain));
       }),
-      { numRuns: 40 },
+      { numRuns: 12 },
     );
   });
 });
@@ -299,7 +299,7 @@ describe('PDF', () => {
         const pdf = await toPdf(document);
         assert.match(textOfPdf(pdf), /\f$/);
       }),
-      { numRuns: 40 },
+      { numRuns: 12 },
     );
   });
 });
@@ -326,7 +326,7 @@ describe('DOCX', () => {
       fc.asyncProperty(anyDocument, async (document) => {
         textOfDocx(await toDocx(document));
       }),
-      { numRuns: 40 },
+      { numRuns: 12 },
     );
   });
 });
@@ -394,7 +394,7 @@ describe('subtitles', () => {
           assert.deepEqual(found.trim().split('\n'), wanted);
         }
       }),
-      { numRuns: 25 },
+      { numRuns: 10 },
     );
     for (const [format, text] of [
       ['srt', toSrt(cues, nameOf)],

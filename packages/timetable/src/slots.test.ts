@@ -194,7 +194,7 @@ describe('slots', () => {
         // Nothing lies between two slots.
         assert.equal(slotsAfter(trigger, { ...options, after: from - 1, limit: 1 })[0], from);
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 
@@ -205,7 +205,7 @@ describe('slots', () => {
         const zone = (trigger.type === 'cron' ? trigger.tz : undefined) ?? tz;
         for (const slot of slots) assert.ok(!isSkippedDay(skipDays, slot, zone));
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 
@@ -234,7 +234,7 @@ describe('slots', () => {
         if (all.length === 3000) return;
         assert.deepEqual(missedSlots(trigger, { ...options, from, to: from + width, limit }), all.slice(-limit));
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 });
