@@ -189,8 +189,16 @@ describe('codes and refresh tokens, over two gateways', () => {
   });
 
   /** Asks both gateways for the same, so often in all, at once, from networks of which each may ask 600 times a minute. */
-  const atOnce = (form: Record<string, string>, times: number): Promise<Answer[]> =>
-    Promise.all(Array.from({ length: times }, (_, n) => exchange(urls()[n % 2] ?? '', form, `198.51.100.${n % 100}`)));
+  const atOnce = (form: Record<string, string>, times: number, ask = exchange): Promise<Answer[]> =>
+    Promise.all(Array.from({ length: times }, (_, n) => ask(urls()[n % 2] ?? '', form, `198.51.100.${n % 100}`)));
+
+  /** The same until it is not told to try again, as some of many are on a busy machine. */
+  async function insist(...asked: Parameters<typeof exchange>): Promise<Answer> {
+    for (;;) {
+      const answer = await exchange(...asked);
+      if (answer.status !== 503) return answer;
+    }
+  }
 
   test('of all that exchange a code at once one gets tokens; these end when it is used again 10 s later', async () => {
     for (let round = 0; round < 4; round += 1) {
@@ -221,7 +229,7 @@ describe('codes and refresh tokens, over two gateways', () => {
     const { form, account } = await letIn();
     const first = await exchange(gateway.url, form);
     const asked = refresh(form, first.body.refresh_token);
-    const answers = await atOnce(asked, Number(process.env['SVC_TEST_REFRESHES'] ?? 100));
+    const answers = await atOnce(asked, Number(process.env['SVC_TEST_REFRESHES'] ?? 100), insist);
     assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200], JSON.stringify(answers[0]));
     assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
     turned += 100_000;
