@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { faults } from './faults.ts';
 import type { Outcome } from './findings.ts';
 import { orders } from './orders.ts';
@@ -26,28 +26,11 @@ function nothingIn({ findings, skipped, cases, faults: put }: Outcome): void {
   assert.ok(cases > 0 && put > 0);
 }
 
-/**
- * Leaves the findings that come again when their case is tried alone, five times at most, and prints the others: on a busy
- * machine what is done behind the case before may end late, and is counted to the next one.
- */
-async function lasting(outcome: Outcome, t: TestContext): Promise<Outcome> {
-  const findings: Outcome['findings'] = [];
-  for (const { replay, says } of outcome.findings) {
-    const [, only, kind, nth] = /--only (\S+) --kind (\S+)(?: --nth (\d+))?/.exec(replay) ?? assert.fail(replay);
-    const found = async () => (await faults({ only, kind, ...(nth !== undefined && { nth: Number(nth) }) })).findings;
-    let again: Outcome['findings'] = [];
-    for (let tries = 0; tries < 5 && again.length === 0; tries += 1) again = await found();
-    if (again.length === 0) t.diagnostic(`found beside others, not alone: ${says} (${replay})`);
-    findings.push(...again);
-  }
-  return { ...outcome, findings };
-}
-
 describe('torture', () => {
   test('a request that a fault met is answered as documented, its repeat heals, and nothing is half-written', {
     timeout,
-  }, async (t) => {
-    nothingIn(await lasting(await faults({ lanes: 2, ...(!isWhole && { sample: seed }) }), t));
+  }, async () => {
+    nothingIn(await faults({ lanes: 2, ...(!isWhole && { sample: seed }) }));
   });
 
   for (const only of closely) {
