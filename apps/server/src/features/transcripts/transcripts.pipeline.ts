@@ -48,19 +48,13 @@ export class Pipeline {
   /** Steps that wait and run, for the metric: counted now and then, as a scrape must not ask the database. */
   #countSteps({ clock, background, metrics, log }: Kernel): void {
     let counts = { waiting: 0, running: 0 };
-    let isCounting = false;
-    const count = async (): Promise<void> => {
-      const rows = await countSteps(background);
-      const sum = (state: string) => rows.filter((row) => row.state === state).reduce((all, { n }) => all + n, 0);
-      counts = { waiting: sum('waiting'), running: sum('running') };
-    };
+    let counting: Promise<unknown> | undefined;
     this.#cancelCounts = clock.every(countEveryMs, () => {
       // A database that takes longer is not asked once more.
-      if (isCounting) return;
-      isCounting = true;
-      count()
+      counting ??= countSteps(background)
+        .then((now) => (counts = now))
         .catch((err: unknown) => log.debug({ err }, 'steps of transcripts were not counted'))
-        .finally(() => (isCounting = false));
+        .finally(() => (counting = undefined));
     });
     metrics.gauge('svc_transcript_steps_waiting', 'Steps of transcripts that wait', () => counts.waiting);
     metrics.gauge('svc_transcript_steps_running', 'Steps of transcripts that run', () => counts.running);

@@ -146,8 +146,10 @@ export async function deleteSteps(
     where transcript_id = ${transcriptId} and generation = ${generation} and kind = any(${[...kinds]})`;
 }
 
-/** How many steps of each kind are in each state. */
-export async function countSteps(db: Db): Promise<{ kind: string; state: string; n: number }[]> {
-  return db<{ kind: string; state: string; n: number }[]>`
-    select kind, state, count(*)::int as n from transcripts.steps where state in ${unfinished(db)} group by kind, state`;
+/** How many steps wait and how many run. */
+export async function countSteps(db: Db): Promise<{ waiting: number; running: number }> {
+  const [row] = await db<{ waiting: number; running: number }[]>`
+    select count(*) filter (where state = 'waiting')::int as waiting, count(*) filter (where state = 'running')::int as running
+    from transcripts.steps where state in ${unfinished(db)}`;
+  return row ?? { waiting: 0, running: 0 };
 }
