@@ -70,12 +70,20 @@ function mount(): Scratch | undefined {
 }
 
 function folder(): Scratch {
-  const isShared = process.platform === 'linux' && existsSync('/dev/shm') && freeOf('/dev/shm') >= leastShared;
+  const isShared =
+    process.platform === 'linux' && existsSync('/dev/shm') && freeOf('/dev/shm') >= leastShared && mayRunIn('/dev/shm');
   const path = mkdtempSync(join(isShared ? '/dev/shm' : tmpdir(), `${prefix}-`));
   // A database in a folder that others cannot enter is placed elsewhere when this runs as root, and would stay there.
   chmodSync(path, 0o755);
   const remove = (): void => rmSync(path, { recursive: true, force: true });
   return { path, kind: isShared ? 'shared memory' : 'disk', remove };
+}
+
+/** Whether programs may be started from a mount: tests write some, and containers often forbid it for `/dev/shm`. */
+function mayRunIn(mount: string): boolean {
+  const lines = readFileSync('/proc/mounts', 'utf8').split('\n');
+  const options = lines.findLast((line) => line.split(' ')[1] === mount)?.split(' ')[3] ?? '';
+  return !options.split(',').includes('noexec');
 }
 
 function freeOf(path: string): number {
