@@ -34,14 +34,28 @@ export const sharedErrors = {
   unavailable: { status: 503, type: 'api_error' },
 } as const satisfies Record<string, ErrorKind>;
 
-/** The error envelope of every failure (document 1, Errors). `details.fieldErrors` maps a field to its messages. */
+/** Why a field, or the request, was refused, for clients that show it in words of their own. */
+const reason = z.object({
+  code: z.string().describe('Such as `too_long`'),
+  params: z.record(z.string(), z.union([z.string(), z.number()])).describe('What the sentence names, such as `most`'),
+});
+
+/**
+ * The error envelope of every failure (document 1, Errors). `details.fieldErrors` maps a field to its messages,
+ * `details.reasons` to what those that a person can meet say, by code; `body` is the whole request.
+ */
 export const errorEnvelope = z
   .looseObject({
     error: z.object({
       message: z.string(),
       type: z.string(),
       code: z.string(),
-      details: z.looseObject({ fieldErrors: z.record(z.string(), z.array(z.string())).optional() }).optional(),
+      details: z
+        .looseObject({
+          fieldErrors: z.record(z.string(), z.array(z.string())).optional(),
+          reasons: z.record(z.string(), z.array(reason)).optional(),
+        })
+        .optional(),
     }),
   })
   .meta({ id: 'Error' });

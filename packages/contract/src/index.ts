@@ -165,6 +165,7 @@ export {
   relayUsers,
   relayUsersProvisioned,
 } from './relay.users.ts';
+export { type Reason, type ReasonCode, reasonOf, reasons } from './reasons.ts';
 export * from './route.ts';
 export {
   artifact,

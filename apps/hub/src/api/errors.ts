@@ -1,10 +1,11 @@
 import type { Words } from '../words/words.tsx';
 import { failureOf, isUnreached } from './client.ts';
+import { detailOf, fieldsOf } from './reasons.rules.ts';
 
 /** A failure as a page shows it. */
 interface Problem {
   text: string;
-  /** What the API says of this one case, in English: which scope or role is lacking, which field is wrong. */
+  /** What the API says of this one case: which scope or role is lacking, which field is wrong, which limit is reached. */
   detail: string | undefined;
   traceId: string | undefined;
   isNotAllowed: boolean;
@@ -17,18 +18,11 @@ export function problemOf(error: unknown, words: Words): Problem {
   const byCode: Record<string, string> = words.errors.codes;
   const text = isUnreached(error) ? words.errors.unreached : (byCode[failure.code] ?? failure.message);
   const isNotAllowed = failure.code === 'forbidden';
-  const detail = isNotAllowed || failure.code === 'bad_request' ? failure.message : undefined;
+  const isDetailed = isNotAllowed || failure.code === 'bad_request' || failure.code === 'quota_exceeded';
+  const detail = isDetailed ? detailOf(failure.details, words, failure.message) : undefined;
   return { text, detail, traceId: failure.traceId, isNotAllowed };
 }
 
-/** What the API says of each field, by its path; of a part, such as `types.1`, at its field too. */
-export function fieldProblems(error: unknown): Record<string, string> {
-  const details = failureOf(error)?.details as { fieldErrors?: Record<string, string[]> } | undefined;
-  const problems: Record<string, string> = {};
-  for (const [path, messages] of Object.entries(details?.fieldErrors ?? {})) {
-    problems[path] = messages.join('; ');
-    const [field = path] = path.split('.');
-    problems[field] ??= messages.join('; ');
-  }
-  return problems;
-}
+/** What the API says of each field, in the person's words, by its path. */
+export const fieldProblems = (error: unknown, words: Words): Record<string, string> =>
+  fieldsOf(failureOf(error)?.details, words);

@@ -124,7 +124,7 @@ function makeActs(given: {
     say(text, came === 'done' ? options : { isProblem: came === 'refused' });
   };
   const fail = (error: unknown): void => {
-    const problems = new Set(Object.values(fieldProblems(error)));
+    const problems = new Set(Object.values(fieldProblems(error, words())));
     const tell = (): void => {
       const { text, detail } = problemOf(error, words());
       say(detail === undefined ? text : `${text} ${detail}`, { isProblem: true });

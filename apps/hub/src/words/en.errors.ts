@@ -1,7 +1,14 @@
+import type { Reason, ReasonCode } from '@svc/contract';
+
+/** Words for what the API says of a field or a request, by code; what has none is shown as the API says it. */
+type ReasonWords = Partial<Record<ReasonCode, string | ((params: Reason['params']) => string)>>;
+
 /** What the hub says for each code of the API that a person can meet; `test/errors.test.ts` has the codes that nobody meets here. */
 export const errorsEn = {
   unexpected: 'Something went wrong in this page. Try again, or reload it.',
   unreached: 'The server cannot be reached. What you see may be old.',
+  /** The API's own sentences are English. */
+  reasons: {} as ReasonWords,
   codes: {
     account_suspended: 'This account is suspended.',
     already_finalized: 'It was handed in already.',

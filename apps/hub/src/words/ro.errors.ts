@@ -1,9 +1,11 @@
 import type { errorsEn } from './en.errors.ts';
+import { reasonsRo } from './ro.reasons.ts';
 
 /** Errors in Romanian. */
 export const errorsRo: typeof errorsEn = {
   unexpected: 'Ceva nu a mers în această pagină. Încearcă din nou sau reîncarc-o.',
   unreached: 'Serverul nu poate fi contactat. Ce vezi poate fi vechi.',
+  reasons: reasonsRo,
   codes: {
     account_suspended: 'Acest cont este suspendat.',
     already_finalized: 'A fost deja predată.',

@@ -94,7 +94,9 @@ Error = TypedDict("Error", {"error": "ErrorError"})
 
 ErrorError = TypedDict("ErrorError", {"message": "str", "type": "str", "code": "str", "details": "NotRequired[ErrorErrorDetails]"})
 
-ErrorErrorDetails = TypedDict("ErrorErrorDetails", {"fieldErrors": "NotRequired[Dict[str, List[str]]]"})
+ErrorErrorDetails = TypedDict("ErrorErrorDetails", {"fieldErrors": "NotRequired[Dict[str, List[str]]]", "reasons": "NotRequired[Dict[str, List[ErrorErrorDetailsReasonsValueItem]]]"})
+
+ErrorErrorDetailsReasonsValueItem = TypedDict("ErrorErrorDetailsReasonsValueItem", {"code": "str", "params": "Dict[str, Union[str, float]]"})
 
 ExecFrameOf1 = TypedDict("ExecFrameOf1", {"type": "Literal[\"start\"]"})
 

@@ -116,7 +116,7 @@ function Edit({ environment, onClose }: { environment: EnvironmentRecord; onClos
       try {
         return await api.environments.update({ params: { id: environment.id }, body });
       } catch (error) {
-        setProblems(fieldProblems(error));
+        setProblems(fieldProblems(error, words));
         throw error;
       }
     };

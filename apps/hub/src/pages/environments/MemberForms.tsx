@@ -28,7 +28,7 @@ export function AddMember({ id, role, onClose }: { id: string; role: Role; onClo
       try {
         return await api.environments.addMember({ params: { id }, body: { email: email.trim(), role: wanted } });
       } catch (error) {
-        setProblems(fieldProblems(error));
+        setProblems(fieldProblems(error, words));
         throw error;
       }
     };
@@ -120,7 +120,7 @@ export function SshKey({ id, onClose }: { id: string; onClose: () => void }) {
       try {
         return await api.environments.setSshKey({ params: { id }, body: { public_key: key.trim() } });
       } catch (error) {
-        setProblems(fieldProblems(error));
+        setProblems(fieldProblems(error, words));
         throw error;
       }
     };

@@ -47,7 +47,7 @@ export function NewEnvironment({ project, onClose }: { project: ProjectRecord; o
       try {
         return await api.environments.create({ body });
       } catch (error) {
-        setProblems(fieldProblems(error));
+        setProblems(fieldProblems(error, words));
         throw error;
       }
     };

@@ -40,7 +40,7 @@ export function NewProject({ onClose }: { onClose: () => void }) {
       try {
         return await api.projects.create({ body });
       } catch (error) {
-        setProblems(fieldProblems(error));
+        setProblems(fieldProblems(error, words));
         throw error;
       }
     };

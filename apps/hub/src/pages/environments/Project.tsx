@@ -131,7 +131,7 @@ function Edit({ project, onClose }: { project: ProjectRecord; onClose: () => voi
       try {
         return await api.projects.update({ params: { id: project.id }, body });
       } catch (error) {
-        setProblems(fieldProblems(error));
+        setProblems(fieldProblems(error, words));
         throw error;
       }
     };

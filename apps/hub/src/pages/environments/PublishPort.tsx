@@ -42,7 +42,7 @@ export function PublishPort({
       try {
         return await api.environments.publishPort({ params: { id, port: Number(draft.port) }, body });
       } catch (error) {
-        setProblems(fieldProblems(error));
+        setProblems(fieldProblems(error, words));
         throw error;
       }
     };

@@ -127,7 +127,7 @@ function SetSecret({ id, name: given, onClose }: { id: string; name?: string; on
       try {
         return await api.environments.setSecret({ params: { id, name: name.trim() }, body: { value } });
       } catch (error) {
-        setProblems(fieldProblems(error));
+        setProblems(fieldProblems(error, words));
         throw error;
       }
     };

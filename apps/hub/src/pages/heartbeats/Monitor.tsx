@@ -184,7 +184,7 @@ function Edit({ monitor, onClose }: { monitor: MonitorRecord; onClose: () => voi
         try {
           return await api.heartbeats.update({ params: { id: monitor.id }, body: bodyOf(draft, tz) });
         } catch (error) {
-          setProblems(fieldProblems(error));
+          setProblems(fieldProblems(error, words));
           throw error;
         }
       },

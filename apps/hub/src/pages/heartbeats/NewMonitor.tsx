@@ -31,7 +31,7 @@ export function NewMonitor() {
           setMade({ id, url });
           forget();
         } catch (error) {
-          setProblems(fieldProblems(error));
+          setProblems(fieldProblems(error, words));
           throw error;
         }
       },

@@ -50,7 +50,7 @@ export function EditKey({ item, onClose }: { item: KeyRecord; onClose: () => voi
       try {
         return await api.keys.update({ params: { id: item.id }, body });
       } catch (error) {
-        setProblems(fieldProblems(error));
+        setProblems(fieldProblems(error, words));
         throw error;
       }
     };

@@ -37,7 +37,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
           };
           return await api.keys.create({ body });
         } catch (error) {
-          setProblems(fieldProblems(error));
+          setProblems(fieldProblems(error, words));
           throw error;
         }
       },

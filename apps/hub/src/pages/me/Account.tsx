@@ -79,7 +79,7 @@ function Profile({ me }: { me: Me }) {
         try {
           return await api.me.update({ body });
         } catch (error) {
-          setProblems(fieldProblems(error));
+          setProblems(fieldProblems(error, words));
           throw error;
         }
       },

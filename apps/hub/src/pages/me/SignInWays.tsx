@@ -119,7 +119,7 @@ function PasswordDialog({ onClose }: { onClose: () => void }) {
         try {
           return await api.me.setPassword({ body: { password } });
         } catch (error) {
-          setProblem(fieldProblems(error)['password']);
+          setProblem(fieldProblems(error, words)['password']);
           throw error;
         }
       },

@@ -85,7 +85,8 @@ export function Rules() {
 /** Puts the rules in place of those before; `flip` shows them at once, with Undo. */
 function useSaving(before: Rule[], onProblems: (problems: Record<string, string>) => void) {
   const acts = useActs();
-  const text = useWords().ways;
+  const words = useWords();
+  const text = words.ways;
   const client = useQueryClient();
   const put = async (rules: Rule[]): Promise<Rule[]> => {
     const { rules: saved } = await api.notifications.setPreferences({ body: { rules } });
@@ -99,7 +100,7 @@ function useSaving(before: Rule[], onProblems: (problems: Record<string, string>
         try {
           return await put(rules);
         } catch (error) {
-          const all = Object.entries(fieldProblems(error)).filter(([name]) => name.startsWith(path));
+          const all = Object.entries(fieldProblems(error, words)).filter(([name]) => name.startsWith(path));
           onProblems(Object.fromEntries(all.map(([name, problem]) => [name.slice(path.length), problem])));
           throw error;
         }

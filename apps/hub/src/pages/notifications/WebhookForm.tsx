@@ -25,7 +25,7 @@ export function WebhookForm({ hook, onClose }: { hook?: WebhookRecord; onClose: 
         if (hook) return await api.notifications.updateWebhook({ params: { id: hook.id }, body });
         return await api.notifications.createWebhook({ body });
       } catch (error) {
-        setProblems(fieldProblems(error));
+        setProblems(fieldProblems(error, words));
         throw error;
       }
     };

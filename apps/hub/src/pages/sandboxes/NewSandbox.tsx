@@ -78,7 +78,7 @@ export function NewSandbox({ onClose }: { onClose: () => void }) {
       try {
         return await makeSandbox(body, signal, setPercent);
       } catch (error) {
-        setProblems(fieldProblems(error));
+        setProblems(fieldProblems(error, words));
         throw error;
       }
     };

@@ -53,7 +53,7 @@ export function NewSchedule() {
         try {
           return await api.schedules.create({ body: bodyOf(draft, preview?.trigger) });
         } catch (error) {
-          setProblems(fieldProblems(error));
+          setProblems(fieldProblems(error, words));
           throw error;
         }
       },

@@ -46,7 +46,7 @@ export function BackupPlace({ now, onClose }: { now: Chosen; onClose: () => void
         try {
           return await api.system.setBackupPlace({ body: bodyOf() });
         } catch (error) {
-          setProblems(fieldProblems(error));
+          setProblems(fieldProblems(error, words));
           throw error;
         }
       },

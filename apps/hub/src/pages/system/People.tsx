@@ -158,7 +158,7 @@ function Invite({ onClose }: { onClose: () => void }) {
         try {
           return await api.accounts.create({ body: { email: email.trim(), name: name.trim() } });
         } catch (error) {
-          setProblems(fieldProblems(error));
+          setProblems(fieldProblems(error, words));
           throw error;
         }
       },

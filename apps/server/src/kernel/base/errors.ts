@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCodes } from '@svc/contract';
+import { type ErrorCode, errorCodes, type Reason, reasonOf } from '@svc/contract';
 
 /** The envelope that every failure is answered with (document 1, Errors). */
 interface Envelope {
@@ -40,10 +40,29 @@ export class ApiError extends Error {
   }
 
   envelope(): Envelope {
-    const { code, message, details, told } = this;
+    const { code, message, told } = this;
+    const reasons = told ? undefined : reasonsOf(message, this.details);
+    const details = reasons ? { ...this.details, reasons } : this.details;
     const error = { message, type: errorCodes[code].type, code, ...told, ...(details && { details }) };
     return { error, ...this.beside };
   }
+}
+
+const mostReasons = 5;
+
+/** The reasons of each field that has one, at most five of a field; without fields that of the message, as `body`. */
+function reasonsOf(
+  message: string,
+  details: Record<string, unknown> | undefined,
+): Record<string, Reason[]> | undefined {
+  const fields = Object.entries((details?.['fieldErrors'] ?? {}) as Record<string, string[]>);
+  const said = fields.length > 0 ? fields : [['body', [message]] as const];
+  const reasons = said
+    .map(
+      ([field, sentences]) => [field, sentences.slice(0, mostReasons).flatMap((one) => reasonOf(one) ?? [])] as const,
+    )
+    .filter(([, found]) => found.length > 0);
+  return reasons.length > 0 ? Object.fromEntries(reasons) : undefined;
 }
 
 const mostFields = 50;

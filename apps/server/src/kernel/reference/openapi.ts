@@ -288,7 +288,8 @@ function failures(codes: ErrorCode[]): JsonSchema {
 }
 
 const failureOf = (code: ErrorCode): [string, JsonSchema] => {
-  const details = code === 'bad_request' && { details: { fieldErrors: { name: ['is required'] } } };
+  const reasons = { name: [{ code: 'required', params: {} }] };
+  const details = code === 'bad_request' && { details: { fieldErrors: { name: ['is required'] }, reasons } };
   const message = 'what went wrong, and what to do about it';
   return [code, { value: { error: { message, type: errorCodes[code].type, code, ...details } } }];
 };
