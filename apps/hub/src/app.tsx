@@ -107,7 +107,7 @@ function Online({ client, store }: { client: QueryClient; store: Store }) {
   }, [client, store, isSignedIn, isOut]);
   // After the effect above: the stream of this tab is closed by then, and does not hear of it.
   useEffect(() => {
-    if (isOut && wasIn.current) void forgetPerson(client, store);
+    if (isOut) void forgetPerson(client, store);
   }, [client, store, isOut]);
   return (
     <ConnectionProvider value={connection}>

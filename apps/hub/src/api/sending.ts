@@ -1,5 +1,6 @@
 import { indexedDbStorage, openOutbox, type Outbox, type OutboxInput, type OutboxOperation } from '@svc/sdk';
 import { api, isUnreached } from './client.ts';
+import { outboxName } from './outboxes.ts';
 import { accountHere } from './store.ts';
 
 /** What became of a write that was stored because there was no network. */
@@ -33,7 +34,7 @@ export class Sending {
   }
 
   #open(): Outbox {
-    return (this.#outbox ??= openOutbox(api, indexedDbStorage(`svc-hub-outbox-${accountHere() ?? ''}`), {
+    return (this.#outbox ??= openOutbox(api, indexedDbStorage(outboxName(accountHere())), {
       onChange: (change) => {
         const { operation } = change.entry;
         if (change.state === 'sent') this.#onSent({ state: 'sent', operation });

@@ -1,5 +1,6 @@
 import { dropActs } from '../sw.acts.ts';
 import { forgetDrafts } from './drafts.ts';
+import { dropOutboxes } from './outboxes.ts';
 
 /** One answer of the API as this browser keeps it. */
 interface Kept {
@@ -36,8 +37,11 @@ export class Store {
   /** Forgets everything when it is of another account, or of nobody who is signed in. */
   async openFor(accountId: string | undefined): Promise<void> {
     forgetDrafts(accountId);
-    if (accountId !== undefined && (await this.read('account')) === accountId) return;
-    await this.clear();
+    if (accountId !== undefined && (await this.read('account')) === accountId) {
+      await dropOutboxes(accountId).catch(() => {});
+      return;
+    }
+    await this.clear(accountId);
     if (accountId !== undefined) await this.write('account', accountId);
   }
 
@@ -75,12 +79,13 @@ export class Store {
     await this.clear();
   }
 
-  /** Forgets everything: somebody signed out, or somebody else signed in. */
-  async clear(): Promise<void> {
+  /** Forgets everything: somebody signed out, or somebody else signed in, whose unsent writes stay. */
+  async clear(butOf?: string): Promise<void> {
     await this.#ask('records', 'readwrite', (store) => store.clear());
     await this.#ask('facts', 'readwrite', (store) => store.clear());
     // What was pressed in a notification and not sent yet.
     await dropActs().catch(() => {});
+    await dropOutboxes(butOf).catch(() => {});
   }
 
   async #ask(

@@ -77,7 +77,7 @@ export const en = {
     newBuild: 'A new version is ready.',
     reload: 'Reload',
     signedOut: 'You are signed out',
-    signedOutText: 'Sign in again to go on. What you typed is kept.',
+    signedOutText: 'Sign in again to go on. What you typed is kept, what waited to be sent is not.',
     suspended: 'This account is suspended',
     suspendedText: 'Ask whoever runs this installation.',
   },

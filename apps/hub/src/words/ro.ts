@@ -78,7 +78,7 @@ export const ro: Words = {
     newBuild: 'O versiune nouă este gata.',
     reload: 'Reîncarcă',
     signedOut: 'Ești deconectat',
-    signedOutText: 'Conectează-te din nou pentru a continua. Ce ai scris se păstrează.',
+    signedOutText: 'Conectează-te din nou pentru a continua. Ce ai scris se păstrează, ce aștepta să fie trimis nu.',
     suspended: 'Acest cont este suspendat',
     suspendedText: 'Întreabă pe cine administrează această instalare.',
   },
