@@ -28,12 +28,16 @@ export function temporaryDataDir(): Disposable & { readonly path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, terms) };
 }
 
-/** Starts the platform on a free port with the default settings, except for those in `env`. */
-export async function startPlatform(dataDir: string, env: Record<string, string> = {}): Promise<Platform> {
+/** Starts the platform, or the parts that `args` say, on a free port with the default settings, except for those in `env`. */
+export async function startPlatform(
+  dataDir: string,
+  env: Record<string, string> = {},
+  args: readonly string[] = [],
+): Promise<Platform> {
   const port = await freePort();
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'));
   const began = performance.now();
-  const command = ['up', '--port', String(port), '--data-dir', dataDir];
+  const command = ['up', ...args, '--port', String(port), '--data-dir', dataDir];
   const running = start(join(root, 'svc'), command, { ...Object.fromEntries(inherited), ...env });
   const greeted = running.written(/svc is ready at [^]*?docs\n([^]*)/);
   const [readyMs] = await Promise.all([untilReady(port, began, greeted), greeted]);

@@ -57,6 +57,51 @@ export function dearestCalls({ paths, components }: Document): DearCall[] {
   );
 }
 
+/** The dearest body of one operation, around an example that is valid; undefined for one that takes no JSON. */
+export function dearestBody({ paths, components }: Document, id: string, example: unknown): unknown {
+  const found = Object.values(paths)
+    .flatMap((operations) => Object.values(operations))
+    .find(({ operationId }) => operationId === id);
+  const json = found?.requestBody?.content['application/json'];
+  return json && dearest(json.schema, example, components.schemas, 0);
+}
+
+/** The fields that an answer says are wrong; `body` where it names none. */
+export function refusedOf(answer: string): string[] {
+  const { error } = JSON.parse(answer) as { error: { details?: { fieldErrors?: object } } };
+  const fields = Object.keys(error.details?.fieldErrors ?? {});
+  return fields.length > 0 ? fields : ['body'];
+}
+
+/**
+ * A body with what was refused as in the example, or left out: what a schema of the document does not tell. Where that
+ * changes nothing, with all that it is a part of.
+ */
+export function withLess(body: unknown, example: unknown, refused: readonly string[]): unknown {
+  const take = (paths: readonly string[]): unknown =>
+    paths.reduce((given, path) => (path === 'body' ? example : without(given, example, path.split('.'))), body);
+  const less = take(refused);
+  if (JSON.stringify(less) !== JSON.stringify(body)) return less;
+  return take(refused.map((path) => path.split('.', 1).join('')));
+}
+
+/** What stands for one entry of a list stands for all: each is the same. */
+function without(value: unknown, example: unknown, [name = '', ...rest]: readonly string[]): unknown {
+  if (typeof value !== 'object' || value === null) return example;
+  if (Array.isArray(value)) {
+    const [first] = Array.isArray(example) ? (example as unknown[]) : [];
+    return rest.length === 0 ? example : value.map((entry: unknown) => without(entry, first, rest));
+  }
+  const known = (example ?? {}) as Record<string, unknown>;
+  const given = { ...(value as Record<string, unknown>) };
+  // It was left out before, and cannot be.
+  if (rest.length === 0 && given[name] === undefined && known[name] === undefined) return example;
+  const next = rest.length === 0 ? known[name] : without(given[name], known[name], rest);
+  if (next === undefined) delete given[name];
+  else given[name] = next;
+  return given;
+}
+
 /** The dearest value of a schema; `example` is one that is valid, where there is one. */
 function dearest(given: Schema, example: unknown, all: Record<string, Schema>, depth: number): unknown {
   const schema = resolved(given, example, all);

@@ -31,6 +31,28 @@ describe('the published document', () => {
     assert.equal(validator.version, '3.1');
   });
 
+  test('every list of a JSON body has a bound, but for those of the protocols of models', () => {
+    const ofModels = /^(?:chat|messages|responses|embeddings)\./;
+    const unbounded = new Set<string>();
+    const look = (schema: JsonSchema, id: string, seen: ReadonlySet<string>): void => {
+      const { $ref: reference } = schema;
+      const name = typeof reference === 'string' ? (reference.split('/').at(-1) ?? '') : '';
+      if (seen.has(name)) return;
+      if (name !== '') return look(document.components.schemas[name] ?? {}, id, new Set([...seen, name]));
+      if (schema['type'] === 'array' && schema['maxItems'] === undefined) unbounded.add(id);
+      for (const part of Object.values(schema)) {
+        const parts = typeof part === 'object' && part !== null ? [part, ...Object.values(part)] : [];
+        for (const one of parts) if (typeof one === 'object' && one !== null) look(one as JsonSchema, id, seen);
+      }
+    };
+    for (const { operationId: id, requestBody } of operations) {
+      const { content = {} } = (requestBody ?? {}) as { content?: Record<string, { schema: JsonSchema }> };
+      const schema = content['application/json']?.schema;
+      if (schema && !ofModels.test(id)) look(schema, id, new Set());
+    }
+    assert.deepEqual([...unbounded], []);
+  });
+
   test('a route of the relay has the server of the relay, others have none of their own', () => {
     const { connect } = contract.realtime;
     const { paths } = openApiDocument({ realtime: { connect: { ...connect, at: 'relay' } } }) as typeof document;
