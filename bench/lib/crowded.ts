@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { createAccount, masterKey, startGateway, type TestAccount } from '../../apps/server/src/testing.ts';
 import { crowd, prepareAll } from '../../apps/server/src/testing.crowd.ts';
 import { type ExampleRequest, Scene } from '../../apps/server/src/testing.examples.ts';
@@ -43,6 +45,10 @@ export async function openCrowded(copies: number, say: (line: string) => void): 
     const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     return Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1]) * 1_000 - restMs;
   };
+  const shared = new Int32Array(new SharedArrayBuffer(12));
+  const workerData = { url, key: other.key, shared };
+  const small = new Worker(join(import.meta.dirname, '../peers/small.ts'), { workerData });
+  opening.defer(async () => void (await small.terminate()));
   const stack = opening.move();
   return {
     url,
@@ -54,16 +60,15 @@ export async function openCrowded(copies: number, say: (line: string) => void): 
     requests,
     async load(times, ask) {
       await delay();
-      const asked = { isOver: false };
-      const all = Promise.all(Array.from({ length: times }, ask)).finally(() => Object.assign(asked, { isOver: true }));
-      const small: number[] = [];
-      while (!asked.isOver) {
-        const began = performance.now();
-        await (await fetch(`${url}/v1/devices`, { headers: { authorization: `Bearer ${other.key}` } })).arrayBuffer();
-        small.push(performance.now() - began);
-      }
-      await all;
-      return { turn: await delay(), wait: Math.max(0, ...small) };
+      const round = Atomics.load(shared, 2);
+      shared[1] = 0;
+      Atomics.store(shared, 0, 1);
+      Atomics.notify(shared, 0);
+      await Promise.all(Array.from({ length: times }, ask));
+      Atomics.store(shared, 0, 0);
+      await Atomics.waitAsync(shared, 2, round).value;
+      const [, wait = 0] = shared;
+      return { turn: await delay(), wait };
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
