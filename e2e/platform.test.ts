@@ -299,7 +299,7 @@ describe('the platform as a person runs it', () => {
     assert.deepEqual([inUse.code, /SVC_PORT: \d+ is in use/.test(inUse.stderr)], [2, true]);
     const second = await run(['up', '--data-dir', dataDir]);
     assert.equal(second.code, 1);
-    const words = `the platform runs on this data dir: pid ${platform.process.pid} at http://127.0.0.1:${platform.port}`;
+    const words = `the platform runs on this data dir: pid ${platform.process.pid} at http://localhost:${platform.port}`;
     assert.ok(second.stderr.includes(words), second.stderr);
     const malformed = await run(['up'], { SVC_PORT: 'eighty' });
     assert.equal(malformed.code, 2);

@@ -216,7 +216,7 @@ describe('the settings file of a data dir', () => {
     writeFileSync(join(dataDir, 'settings.env'), text, { mode: 0o600 });
     const more = { SVC_PREVIEW_PORT: String(inEnvironment), SVC_METRICS_PORT: String(none + 1) };
     const platform = start(['up', '--metrics-port', String(inFlag)], environment(dataDir, more));
-    await platform.printed(new RegExp(`svc is ready at http://127\\.0\\.0\\.1:${inFile}\\b`));
+    await platform.printed(new RegExp(`svc is ready at http://localhost:${inFile}\\b`));
     assert.match(platform.output(), /SVC_PROT in .*settings\.env is no setting/);
     const isThere = (port: number) => fetch(`http://127.0.0.1:${port}/`).then(Boolean, () => false);
     const asked = [inEnvironment, inFlag, none, none + 1];

@@ -41,7 +41,7 @@ test('the gateway comes from --url, else SVC_BASE_URL, else the platform of the 
   assert.equal(loadConfig({ key: 'k' }, { ...platform, SVC_BASE_URL: 'https://b' }).url, 'https://b');
   assert.equal(loadConfig({ key: 'k' }, platform).url, 'http://127.0.0.1:9');
   assert.equal(loadConfig({ key: 'k' }, platform).childEnvironment['SVC_LOCAL_URL'], undefined);
-  assert.equal(loadConfig({ key: 'k' }, {}).url, 'http://127.0.0.1:8787');
+  assert.equal(loadConfig({ key: 'k' }, {}).url, 'http://localhost:8787');
   for (const url of ['ftp://a', 'nonsense', 'https://user:pass@a']) {
     assert.throws(() => loadConfig({ key: 'k', url }, {}), { name: 'CommandError' });
   }
@@ -79,9 +79,9 @@ test('key and address of a sign-in count where no other key is given; a profile 
   assert.equal(of({}), 'key-a https://a.example');
   assert.equal(of({}, { SVC_LOCAL_URL: 'http://127.0.0.1:9' }), 'key-a https://a.example');
   assert.equal(of({}, { SVC_PROFILE: 'work' }), 'key-b https://b.example');
-  assert.equal(of({}, { SVC_API_KEY: 'env' }), 'env http://127.0.0.1:8787');
+  assert.equal(of({}, { SVC_API_KEY: 'env' }), 'env http://localhost:8787');
   assert.equal(of({ profile: 'work' }, { SVC_API_KEY: 'env' }), 'key-b https://b.example');
-  assert.equal(of({ key: 'flag' }, { SVC_PROFILE: 'work' }), 'flag http://127.0.0.1:8787');
+  assert.equal(of({ key: 'flag' }, { SVC_PROFILE: 'work' }), 'flag http://localhost:8787');
   assert.throws(() => of({ profile: 'gone' }), { message: /nobody is signed in as the profile "gone": svc login/ });
 });
 

@@ -36,7 +36,7 @@ export interface Config {
   readonly warnings: readonly string[];
 }
 
-const defaultUrl = 'http://127.0.0.1:8787';
+const defaultUrl = 'http://localhost:8787';
 /** Set by `./svc` of a clone: where the platform of this machine answers. */
 const localUrlName = 'SVC_LOCAL_URL';
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;

@@ -71,6 +71,10 @@ test('each profile has a device of its own, the same after the profile is gone',
 
 test('two addresses are one platform when protocol, host, port and path are the same', () => {
   assert.ok(sameUrl('https://A.example/', 'https://a.example:443'));
+  assert.ok(
+    sameUrl('http://127.0.0.1:8787', 'http://localhost:8787/') && sameUrl('http://[::1]:1', 'http://localhost:1'),
+  );
+  assert.ok(!sameUrl('http://127.0.0.1:8787', 'http://localhost:8788'));
   for (const other of ['http://a.example', 'https://a.example:8443', 'https://a.example/svc', 'https://b.example'])
     assert.ok(!sameUrl('https://a.example', other), other);
 });

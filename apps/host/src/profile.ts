@@ -110,7 +110,11 @@ async function openDirectory(directory: string): Promise<void> {
   await chmod(directory, 0o700).catch(() => {});
 }
 
-/** An address of a platform in the one spelling by which two are compared: without a slash at its end. */
+/** Whether two addresses are one platform: a slash at the end, or a number for `localhost`, makes no other. */
 export const sameUrl = (one: string, other: string): boolean => spelled(one) === spelled(other);
 
-const spelled = (url: string): string => new URL(url).href.replace(/\/+$/, '');
+const spelled = (url: string): string => {
+  const found = new URL(url);
+  if (found.hostname === '127.0.0.1' || found.hostname === '[::1]') found.hostname = 'localhost';
+  return found.href.replace(/\/+$/, '');
+};

@@ -18,7 +18,7 @@ export function withCommonOptions(command: Command): Command {
     .option('--profile <name>', 'sign-in of svc login (default: SVC_PROFILE, else "default")')
     .option(
       '--url <url>',
-      'gateway (default: SVC_BASE_URL, else that of svc login, else the platform of this clone, else http://127.0.0.1:8787)',
+      'gateway (default: SVC_BASE_URL, else that of svc login, else the platform of this clone, else http://localhost:8787)',
     )
     .option('--state-dir <directory>', 'device id, policy and lock (default: ~/.config/svc)')
     .option('--json', 'print data as JSON');

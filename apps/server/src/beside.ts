@@ -10,8 +10,9 @@ import { findRunningProcesses, localUrl } from './running.ts';
 function findUrl(): string | undefined {
   const dataDir = findDataDir(loadPlace({}));
   const running = findRunningProcesses(dataDir).find(({ port, part }) => port !== undefined && part !== 'relay');
-  // A certificate is for the public name.
-  if (running) return running.tls ? running.base_url : localUrl(running);
+  // A certificate is for the public name, and `localhost` is what the platform calls itself.
+  const isNamed = running?.tls === true || running?.base_url === `http://localhost:${running?.port}`;
+  if (running) return isNamed ? running.base_url : localUrl(running);
   const file = join(dataDir, settingsFileName);
   const text = readIfThere(file);
   return text === undefined ? undefined : loadConfig({}, undefined, parseSettings(text, file)).baseUrl;

@@ -49,7 +49,11 @@ const isOrigin = (value: string): boolean =>
  */
 export const settings = {
   SVC_PORT: port.default(8787).describe('port the gateway listens on; 0 picks a free one'),
-  SVC_HOST: z.string().min(1).default('127.0.0.1').describe('address the gateway listens on'),
+  SVC_HOST: z
+    .string()
+    .min(1)
+    .default('127.0.0.1')
+    .describe('address the gateway listens on; `127.0.0.1` and `localhost` are both 127.0.0.1 and ::1'),
   SVC_DATA_DIR: z
     .string()
     .min(1)
@@ -90,7 +94,7 @@ export const settings = {
     .regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address')
     .default('owner@localhost')
     .describe('address of the account that the first start makes; later: `svc accounts set --new-email`'),
-  SVC_BASE_URL: httpUrl.optional().describe('`{base_url}`; default `http://127.0.0.1:<port>`'),
+  SVC_BASE_URL: httpUrl.optional().describe('`{base_url}`; default `http://localhost:<port>`'),
   SVC_HOST_NAMES: list
     .optional()
     .describe(

@@ -27,7 +27,7 @@ describe('settings', () => {
     );
     assert.deepEqual(
       [config.baseUrl, config.hubUrl, config.authUrl, config.relayUrl, config.resolveUrl],
-      ['', '/hub', '/auth', '/relay', '/resolve'].map((path) => `http://127.0.0.1:8787${path}`),
+      ['', '/hub', '/auth', '/relay', '/resolve'].map((path) => `http://localhost:8787${path}`),
     );
     assert.deepEqual(
       [config.previewDomain, config.previewPort, config.metrics],
@@ -42,6 +42,16 @@ describe('settings', () => {
   test('an empty variable counts as none', () => {
     const names = settingRows().map(({ name }) => [name, '']);
     assert.deepEqual(load(Object.fromEntries(names)), load({}));
+  });
+
+  test('the name of a platform on this machine is localhost, but where it listens at another number of the loopback', () => {
+    for (const host of ['127.0.0.1', 'localhost', '::1', '0.0.0.0'])
+      assert.equal(load({ SVC_HOST: host }).baseUrl, 'http://localhost:8787', host);
+    assert.equal(load({ SVC_HOST: '127.0.0.9' }).baseUrl, 'http://127.0.0.9:8787');
+  });
+
+  test('a proxy on this machine is trusted by both of its addresses', () => {
+    assert.deepEqual(load({ SVC_TRUSTED_PROXIES: '127.0.0.1' }).trustedProxies, ['127.0.0.1', '::1']);
   });
 
   test('a flag wins over the environment', () => {
@@ -112,7 +122,7 @@ describe('settings', () => {
     const s3 = load({ ...bucket, SVC_S3_ENDPOINT: 'http://minio:9000/' }).s3;
     assert.deepEqual([s3?.bucket, s3?.endpoint, s3?.region], ['bucket', 'http://minio:9000', 'us-east-1']);
     const tls = load({ SVC_TLS_CERT: 'c', SVC_TLS_KEY: 'k' });
-    assert.deepEqual([tls.tls, tls.baseUrl], [{ certFile: 'c', keyFile: 'k' }, 'https://127.0.0.1:8787']);
+    assert.deepEqual([tls.tls, tls.baseUrl], [{ certFile: 'c', keyFile: 'k' }, 'https://localhost:8787']);
   });
 
   test('what the bucket of backups does not say for itself is as that of blobs; its keys are set both or none', () => {

@@ -127,7 +127,9 @@ function complete(values: z.output<typeof schema>) {
   /** The port `offset` after the gateway's; 0 if no such port exists. */
   const portAfter = (offset: number): number =>
     values.SVC_PORT === 0 || values.SVC_PORT + offset > 65_535 ? 0 : values.SVC_PORT + offset;
-  const baseUrl = values.SVC_BASE_URL ?? `${scheme}://127.0.0.1:${values.SVC_PORT}`;
+  // Of the loopback's other numbers no name leads there.
+  const name = /^127\.(?!0\.0\.1$)[\d.]+$/.test(values.SVC_HOST) ? values.SVC_HOST : 'localhost';
+  const baseUrl = values.SVC_BASE_URL ?? `${scheme}://${name}:${values.SVC_PORT}`;
   return {
     port: values.SVC_PORT,
     agent: { seconds: values.SVC_AGENT_SECONDS, costMicroUsd: values.SVC_AGENT_COST_MICRO_USD },
@@ -144,11 +146,12 @@ function complete(values: z.output<typeof schema>) {
     masterKey: values.SVC_MASTER_KEY,
     /** Undefined until the listener's port is known when `SVC_PORT` is 0. */
     baseUrl,
-    /** Unset, links say 127.0.0.1, whatever address the gateway listens on. */
+    /** Unset, links say `localhost`, whatever address the gateway listens on. */
     baseUrlIsSet: values.SVC_BASE_URL !== undefined,
     ownNames: values.SVC_BASE_URL === undefined ? undefined : ownNames(values, baseUrl),
     corsOrigins: values.SVC_CORS_ORIGINS,
-    trustedProxies: values.SVC_TRUSTED_PROXIES,
+    // A proxy that asks at `localhost` comes from either.
+    trustedProxies: values.SVC_TRUSTED_PROXIES.flatMap((from) => (from === '127.0.0.1' ? [from, '::1'] : [from])),
     ownerEmail: values.SVC_OWNER_EMAIL,
     ...addressesOf(values, baseUrl),
     relayPeerUrl: values.SVC_RELAY_PEER_URL,

@@ -19,7 +19,7 @@ const greetingOf = (settings: Record<string, string>): string =>
 describe('the greeting', () => {
   test('says where other machines reach a gateway, and once that its links do not lead there', () => {
     const any = greetingOf({ SVC_HOST: '0.0.0.0' });
-    assert.match(any, /^svc is ready at http:\/\/127\.0\.0\.1:8787\n/);
+    assert.match(any, /^svc is ready at http:\/\/localhost:8787\n/);
     assert.match(any, /from other machines: http:\/\/192\.0\.2\.7:8787\n/);
     assert.equal(any.split('SVC_BASE_URL').length, 2);
     assert.match(greetingOf({ SVC_HOST: '::' }), /http:\/\/192\.0\.2\.7:8787 {2}http:\/\/\[2001:db8::7\]:8787\n/);
@@ -27,7 +27,7 @@ describe('the greeting', () => {
     assert.match(one, /^svc is ready at http:\/\/192\.0\.2\.7:8787\n {2}reference: http:\/\/192\.0\.2\.7:8787\/docs\n/);
     assert.match(
       one,
-      /links in answers say http:\/\/127\.0\.0\.1:8787, which leads other machines nowhere: set SVC_BASE_URL/,
+      /links in answers say http:\/\/localhost:8787, which leads other machines nowhere: set SVC_BASE_URL/,
     );
   });
 

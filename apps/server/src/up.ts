@@ -212,7 +212,7 @@ function refuseSecond(config: Config): void {
   if (config.portIsSet) return;
   const other = findRunningProcesses(findDataDir(config)).find(({ part: running }) => running === 'all');
   if (!other) return;
-  const where = other.port === undefined ? '' : ` at ${localUrl(other)}`;
+  const where = other.port === undefined ? '' : ` at ${other.base_url ?? localUrl(other)}`;
   throw new CommandError(
     `the platform runs on this data dir: pid ${other.pid}${where}; one more beside it: svc up --also, or --port <port>`,
   );

@@ -1,6 +1,6 @@
 /** How a client reaches the gateway and who it is. */
 export interface ClientOptions {
-  /** `{base_url}` of the gateway; default: `SVC_BASE_URL` of the environment, else `http://127.0.0.1:8787`. */
+  /** `{base_url}` of the gateway; default: `SVC_BASE_URL` of the environment, else `http://localhost:8787`. */
   baseUrl?: string;
   /** `{relay_url}`, where relays are reached; default: `SVC_RELAY_URL` of the environment, else `{base_url}/relay`. */
   relayUrl?: string;
@@ -38,7 +38,7 @@ export function settingsOf(options: ClientOptions): Settings {
   const env = process?.env ?? {};
   const apiKey = options.apiKey ?? env['SVC_API_KEY'];
   const { device } = options;
-  const baseUrl = (options.baseUrl ?? (env['SVC_BASE_URL'] || 'http://127.0.0.1:8787')).replace(/\/+$/, '');
+  const baseUrl = (options.baseUrl ?? (env['SVC_BASE_URL'] || 'http://localhost:8787')).replace(/\/+$/, '');
   return {
     baseUrl,
     relayUrl: (options.relayUrl ?? (env['SVC_RELAY_URL'] || `${baseUrl}/relay`)).replace(/\/+$/, ''),

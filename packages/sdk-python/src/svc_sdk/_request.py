@@ -106,7 +106,7 @@ class Settings:
         timeout: float,
         device: Optional[Mapping[str, str]],
     ) -> None:
-        given = base_url or os.environ.get("SVC_BASE_URL") or "http://127.0.0.1:8787"
+        given = base_url or os.environ.get("SVC_BASE_URL") or "http://localhost:8787"
         self.base_url = given.rstrip("/")
         # Relays may have a name of their own.
         self.relay_url = (os.environ.get("SVC_RELAY_URL") or f"{self.base_url}/relay").rstrip("/")

@@ -17,7 +17,7 @@ import { findSigner } from './provider/accounts.sql.ts';
 import { signingKeysChanged } from './provider/keys.ts';
 import { openProvider, type ProviderAccount } from './provider/provider.ts';
 import { deleteProviderSessions } from './provider/records.sql.ts';
-import { alike } from './provider/urls.ts';
+import { alike } from '../../kernel/base/spellings.ts';
 
 type Opened = Awaited<ReturnType<typeof openProvider>>;
 

@@ -20,7 +20,8 @@ import { errorPage, messagePage } from './pages/notes.ts';
 import { isOfMcp, mcpScopes } from './provider/clients.ts';
 import { forNetwork } from './provider/network.ts';
 import { makeRoomForBegun, mostBegun } from './provider/records.sql.ts';
-import { alike, resourceOf } from './provider/urls.ts';
+import { alike } from '../../kernel/base/spellings.ts';
+import { resourceOf } from './provider/urls.ts';
 
 type Open = NonNullable<Feature['raw']>[number]['open'];
 type Exchange = Parameters<Open>[0];

@@ -29,7 +29,6 @@ export { confirmPhone, createPhoneLink, phoneState } from './people/phones.ts';
 export { type Proofs, proveAgain } from './people/proofs.ts';
 export { hubClient } from './provider/clients.ts';
 export { accessTokenPrefix } from './provider/library.ts';
-export { alike } from './provider/urls.ts';
 
 /** The feature without a running platform. */
 export const authManifest: Manifest = {

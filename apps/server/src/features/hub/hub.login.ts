@@ -1,7 +1,8 @@
 import { inject } from 'light-my-request';
 import * as client from 'openid-client';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { alike, type AuthServer, hubClient } from '../auth/index.ts';
+import { alike } from '../../kernel/base/spellings.ts';
+import { type AuthServer, hubClient } from '../auth/index.ts';
 
 /** Kept by the browser between the two halves of a sign-in, sealed. */
 interface Flow {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Locale, wordsOf } from '@svc/words';
 import type { Config } from '../../config.ts';
-import { alike, headersOf, html } from '../auth/index.ts';
+import { alike } from '../../kernel/base/spellings.ts';
+import { headersOf, html } from '../auth/index.ts';
 import type { BuiltHub } from './hub.build.ts';
 
 /** Pages of sandboxes and of published ports stand in frames of the hub. */

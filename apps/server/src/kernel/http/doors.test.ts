@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { http, until } from '../../testing.ts';
@@ -71,5 +72,28 @@ describe('the doors of a server', { skip: process.platform !== 'linux' && 'one l
     await opened[Symbol.asyncDispose]();
     for (let n = 0; n < 32; n += 1)
       await assert.rejects(once(connect(opened.port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' });
+  });
+});
+
+/** Whether this machine has the loopback address of IPv6. */
+const hasSix = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
+
+describe('a server at 127.0.0.1', { skip: !hasSix && 'no ::1 on this machine' }, () => {
+  test('is reached at ::1 too, as localhost is both, and no more once it is closed', async () => {
+    const opened = await openServer();
+    assert.equal((await http(`http://[::1]:${opened.port}`, '/')).body, 'here');
+    await opened[Symbol.asyncDispose]();
+    await assert.rejects(once(connect(opened.port, '::1'), 'connect'), { code: 'ECONNREFUSED' });
+  });
+
+  test('is not opened where another program has its port at ::1: browsers would go there', async () => {
+    await using first = await openServer();
+    const { port } = first;
+    await first.doors.close();
+    first.server.close();
+    const other = createServer().listen(port, '::1');
+    await once(other, 'listening');
+    await assert.rejects(openServer(port), { code: 'EADDRINUSE' });
+    other.close();
   });
 });

@@ -21,6 +21,9 @@ type Listen = Address & { backlog: number; exclusive?: true; reusePort?: true };
  */
 const doors = 32;
 
+/** What the system says of an address that the machine does not have: IPv6 is off, or was never there. */
+const missing = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL', 'EPROTONOSUPPORT']);
+
 /** Opens a port of a server by more than one listener, where the kernel shares connections out among them. */
 export class Doors {
   readonly #others: Server[] = [];
@@ -37,28 +40,41 @@ export class Doors {
   }
 
   /**
-   * Has `listen` open the port with the options that it is given, if set, then opens the other listeners. Throws what it throws, and
-   * `EADDRINUSE` when somebody has the port: listeners that share it would not say so of another process of this user.
+   * Has `listen` open the port with the options that it is given, if set, then opens the other listeners; at 127.0.0.1 those of
+   * ::1 too, since `localhost` is both. Throws what it throws, and `EADDRINUSE` when somebody has the port at one of them:
+   * listeners that share it would not say so of another process of this user, and at ::1 alone it would have the browsers.
    */
   async open(
     server: Server,
-    at: Address,
+    { port: wanted, host }: Address,
     listen: (options: Listen) => Promise<unknown> = (options) => listening(server, options),
   ): Promise<void> {
-    const plain = { ...at, backlog };
     // Elsewhere the newest listener gets all connections, or there is no such option.
-    if (process.platform !== 'linux') {
-      await listen(plain);
-      return;
-    }
-    if (at.port !== 0) await closed(await listening(createServer(), { ...plain, exclusive: true }));
-    await listen({ ...plain, reusePort: true });
+    const shared = process.platform === 'linux';
+    const isLocal = host === '127.0.0.1' || host === 'localhost';
+    const plain = {
+      port: wanted,
+      host: isLocal ? '127.0.0.1' : host,
+      backlog,
+      ...(shared && ({ reusePort: true } as const)),
+    };
+    let isDouble = isLocal && wanted !== 0 && (await proves({ port: wanted, host: '::1' }));
+    if (shared && wanted !== 0) await prove(plain);
+    await listen(plain);
     const { port } = server.address() as AddressInfo;
-    for (let more = 1; more < doors; more += 1) {
+    // Of a port that nobody asked for nobody was promised both.
+    if (isLocal && wanted === 0) isDouble = await proves({ port, host: '::1' }).catch(() => false);
+    await this.#share(server, { ...plain, port }, shared ? doors - 1 : 0);
+    if (isDouble) await this.#share(server, { ...plain, port, host: '::1' }, shared ? doors : 1);
+  }
+
+  /** Opens so many listeners whose connections are the server's. */
+  async #share(server: Server, at: Listen, count: number): Promise<void> {
+    for (let more = 0; more < count; more += 1) {
       // As the server's own connections are.
       const door = createServer({ allowHalfOpen: true, noDelay: true });
       door.on('connection', (socket) => server.emit('connection', socket));
-      this.#others.push(await listening(door, { ...plain, port, reusePort: true }));
+      this.#others.push(await listening(door, at));
     }
   }
 
@@ -69,6 +85,23 @@ export class Doors {
   close(): Promise<void> {
     this.#closed ??= Promise.all(this.#others.map(closed)).then(() => {});
     return this.#closed;
+  }
+}
+
+/** Throws `EADDRINUSE` when somebody has the port, whether they share it or not. */
+async function prove({ port, host }: Address): Promise<void> {
+  await closed(await listening(createServer(), { port, host, backlog, exclusive: true }));
+}
+
+/** Whether an address is there to listen at: false on a machine without it. Throws what `prove` throws. */
+async function proves(at: Address): Promise<boolean> {
+  try {
+    await prove(at);
+    return true;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (missing.has(code)) return false;
+    throw error;
   }
 }
 

@@ -18,6 +18,7 @@ import { refuseUnknown } from './nearest.ts';
 import { bodyLimit, readJson } from './json-body.ts';
 import { Sockets } from './sockets.ts';
 import { NamedOrigins } from './origins.ts';
+import { OneName } from './one-name.ts';
 import { Share } from '../share/share.ts';
 import { Spool } from './spool.ts';
 import { version, versionHeader } from '../base/version.ts';
@@ -35,6 +36,7 @@ export function createHttp(kernel: Pick<Kernel, 'config' | 'dataDir' | 'log' | '
   const { config, log, clock } = kernel;
   const refusals = new Refusals(clock);
   const origins = new NamedOrigins(config.corsOrigins);
+  const name = new OneName(config);
   const options: FastifyServerOptions = {
     bodyLimit,
     exposeHeadRoutes: false,
@@ -66,7 +68,9 @@ export function createHttp(kernel: Pick<Kernel, 'config' | 'dataDir' | 'log' | '
     reply.header('x-svc-trace-id', request.traceId).header(versionHeader, version);
     const isPreflight = origins.admit(request, reply);
     checkHost(request.raw, config.ownNames);
+    const instead = name.insteadOf(request.raw);
     if (isPreflight) void reply.code(204).send();
+    else if (instead !== undefined) void reply.header('cache-control', 'no-store').redirect(instead, 302);
     else done();
   });
   app.addHook('onResponse', (request, _reply, done) => {

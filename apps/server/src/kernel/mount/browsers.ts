@@ -1,17 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Config } from '../../config.ts';
+import { alike } from '../base/spellings.ts';
 
 /** The cookie of a login: no page of another host can set one of this name (design: hub, Login and security). */
 export const loginCookie = '__Host-svc_login';
 
-/** The origins of our own pages. On this machine alone `localhost` and `127.0.0.1` are two names of one place. */
+/** The origins of our own pages. On this machine alone `localhost` and its numbers are names of one place. */
 export function ownOrigins({ baseUrl, hubUrl, authUrl }: Pick<Config, 'baseUrl' | 'hubUrl' | 'authUrl'>): Set<string> {
   const own = new Set<string>();
   for (const url of [baseUrl, hubUrl, authUrl]) {
-    const { origin, hostname } = new URL(url);
-    own.add(origin);
-    if (hostname === '127.0.0.1') own.add(origin.replace('127.0.0.1', 'localhost'));
-    if (hostname === 'localhost') own.add(origin.replace('localhost', '127.0.0.1'));
+    for (const each of alike(url)) own.add(new URL(each).origin);
   }
   return own;
 }

@@ -8,7 +8,8 @@ import type { ShownClient } from '../pages/consent.ts';
 import type { PageContext } from '../pages/page.ts';
 import { isOfMcp, type trustOf } from '../provider/clients.ts';
 import { openIdScopes, scopesAsked } from '../provider/provider.ts';
-import { isLoopback, resourceOf } from '../provider/urls.ts';
+import { isLoopback } from '../../../kernel/base/spellings.ts';
+import { resourceOf } from '../provider/urls.ts';
 
 /** Scopes that are asked for and not decided yet, by the resource that they are for. */
 export type ScopesAsked = Record<string, string[]>;

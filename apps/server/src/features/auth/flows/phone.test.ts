@@ -6,15 +6,15 @@ import { signIn } from '../../me/me.testing.ts';
 
 /** A browser of a phone: keeps cookies, and goes where pages send it. */
 class Phone {
-  readonly #gateway: Pick<TestGateway, 'url'>;
+  readonly #at: string;
   readonly cookies = new Map<string, string>();
 
   constructor(gateway: Pick<TestGateway, 'url'>) {
-    this.#gateway = gateway;
+    this.#at = gateway.url.replace('127.0.0.1', 'localhost');
   }
 
   async #send(path: string, init: RequestInit = {}) {
-    const answer = await fetch(this.#gateway.url + path, {
+    const answer = await fetch(this.#at + path, {
       redirect: 'manual',
       ...init,
       headers: {
@@ -50,7 +50,7 @@ class Phone {
   /** Follows redirects until there is none. */
   async follow(to: string | undefined): Promise<void> {
     for (let next = to; next !== undefined; ) {
-      const { pathname, search } = new URL(next, this.#gateway.url);
+      const { pathname, search } = new URL(next, this.#at);
       next = (await this.#send(pathname + search)).to;
       if (pathname === '/hub/') return;
     }

@@ -1,7 +1,7 @@
 import { scopesOfApps } from '@svc/contract';
 import { ApiError } from '../../../kernel/base/errors.ts';
 import { mcpScopes } from '../provider/clients.ts';
-import { alike } from '../provider/urls.ts';
+import { alike } from '../../../kernel/base/spellings.ts';
 import type { PageVisit } from './visit.ts';
 
 const path = '.well-known/oauth-protected-resource';

@@ -9,7 +9,7 @@ import type { PasskeyPlace } from '../pages/page.ts';
 import { relyingParty, signInByPasskey } from '../people/passkeys.ts';
 import { signInByPassword } from '../people/passwords.ts';
 import { hubClient, nameOfApp } from '../provider/clients.ts';
-import { alike } from '../provider/urls.ts';
+import { alike } from '../../../kernel/base/spellings.ts';
 import { mailCodeOf, sendMailCode } from './mail-code.ts';
 import type { FlowParts } from './parts.ts';
 import { signUpDomain } from './sign-up.ts';

@@ -4,7 +4,8 @@ import type { Kernel } from '../../../kernel/kernel.ts';
 import { cookieNamesOf, cookieOf, ownOrigins } from '../../../kernel/mount/browsers.ts';
 import { networkOf } from '../../../kernel/base/networks.ts';
 import { lookOf, type PageContext } from '../pages/page.ts';
-import { basePath, isLoopback } from '../provider/urls.ts';
+import { isLoopback } from '../../../kernel/base/spellings.ts';
+import { basePath } from '../provider/urls.ts';
 
 /** The largest form that a page of ours sends: a passkey is below 4 KiB. */
 const mostFormBytes = 64 * 1024;

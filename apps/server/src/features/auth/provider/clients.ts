@@ -1,7 +1,7 @@
 import type { AdapterPayload, ClientMetadata } from 'oidc-provider';
 import type { Config } from '../../../config.ts';
 import type { ConnectionRow } from '../../connections/index.ts';
-import { alike } from './urls.ts';
+import { alike } from '../../../kernel/base/spellings.ts';
 
 /** The web hub, which signs people in. */
 export const hubClient = 'svc-hub';

@@ -1,22 +1,5 @@
 import type { Config } from '../../../config.ts';
-
-const loopback = new Set(['127.0.0.1', 'localhost']);
-
-/** Whether an address leads to this machine alone. */
-export const isLoopback = (url: string): boolean => {
-  const { hostname } = new URL(url);
-  return loopback.has(hostname) || hostname === '[::1]';
-};
-
-/**
- * The spellings of an address of ours: on this machine alone, `localhost` and `127.0.0.1` are one place, and passkeys work on
- * the first only. The one of the setting comes first.
- */
-export function alike(url: string): string[] {
-  const { hostname } = new URL(url);
-  if (!loopback.has(hostname)) return [url];
-  return [url, url.replace(hostname, hostname === 'localhost' ? '127.0.0.1' : 'localhost')];
-}
+import { alike } from '../../../kernel/base/spellings.ts';
 
 /** The spelling of an address of ours that people should open: on this machine alone, the one at which passkeys work. */
 export const forPeople = (url: string): string =>

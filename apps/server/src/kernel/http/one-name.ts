@@ -1,0 +1,38 @@
+import type { IncomingMessage } from 'node:http';
+import type { Config } from '../../config.ts';
+
+type Addresses = Pick<Config, 'baseUrl' | 'hubUrl' | 'authUrl'>;
+
+/** The addresses of this machine by number, as a `Host` header says them, with their port. */
+const byNumber = /^(?:127\.0\.0\.1|\[::1\])(:\d+)?$/;
+
+/**
+ * Sends browsers from a number of this machine to `localhost`, where that is the installation's name: there passkeys work, and
+ * sign-ins and kept data of the two names would be two. Only pages that people open by hand are sent on: programs ask at any name.
+ */
+export class OneName {
+  readonly #scheme: string | undefined;
+  readonly #pages: readonly string[];
+
+  constructor({ baseUrl, hubUrl, authUrl }: Addresses) {
+    const { protocol, hostname } = new URL(baseUrl);
+    this.#scheme = hostname === 'localhost' ? protocol : undefined;
+    const named = [hubUrl, authUrl].map((url) => new URL(url)).filter((url) => url.hostname === 'localhost');
+    this.#pages = named.map(({ pathname }) => pathname.replace(/\/$/, ''));
+  }
+
+  /** Where a request has to go instead; undefined: it is answered here. The port stays: a tunnel may have led to it. */
+  insteadOf({ method, url = '', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>): string | undefined {
+    if (this.#scheme === undefined || (method !== 'GET' && method !== 'HEAD')) return undefined;
+    const numbered = byNumber.exec(headers.host ?? '');
+    if (!numbered || headers.accept?.includes('text/html') !== true) return undefined;
+    // A frame, an image or a script of a page that is open stays where the page is.
+    if ((headers['sec-fetch-dest'] ?? 'document') !== 'document' || !this.#isPage(url)) return undefined;
+    return `${this.#scheme}//localhost${numbered[1] ?? ''}${url}`;
+  }
+
+  #isPage(url: string): boolean {
+    const [path = ''] = url.split('?', 1);
+    return path === '/' || path === '/docs' || this.#pages.some((page) => path === page || path.startsWith(`${page}/`));
+  }
+}
