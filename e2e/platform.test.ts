@@ -348,7 +348,7 @@ describe('the platform as a person runs it', () => {
     const port = await freePort();
     const words = ['up', '--host', '0.0.0.0', '--port', String(port), '--data-dir', join(fresh.path, 'data')];
     const open = start(words);
-    await open.printed(/links in answers say http:\/\/127\.0\.0\.1:\d+, .* set SVC_BASE_URL/);
+    await open.printed(/links in answers say http:\/\/localhost:\d+, .* set SVC_BASE_URL/);
     assert.match(open.output(), /from other machines: (?:http:\/\/[\d.]+:\d+|none found)/);
     assert.equal(await open.end(), 0);
   });

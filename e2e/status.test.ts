@@ -152,7 +152,7 @@ describe('which platform runs', () => {
     writeFileSync(join(dataDir, 'settings.env'), `SVC_PORT=${port}\n`, { mode: 0o600 });
     assert.match(
       (await run(['host', 'list'], { ...own, SVC_DATA_DIR: dataDir })).stderr,
-      new RegExp(`cannot reach http://127\\.0\\.0\\.1:${port}\\b`),
+      new RegExp(`cannot reach http://localhost:${port}\\b`),
     );
   });
 

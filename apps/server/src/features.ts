@@ -6,7 +6,7 @@ import { connectionsManifest } from './features/connections/index.ts';
 import { authManifest } from './features/auth/index.ts';
 import { cloudsManifest } from './features/clouds/index.ts';
 import { devicesManifest } from './features/devices/index.ts';
-import { environmentsManifest, environmentsOwnedAlone } from './features/environments/index.ts';
+import { environmentsManifest, environmentsOwnedAlone, handOver } from './features/environments/index.ts';
 import { heartbeatsManifest } from './features/heartbeats/index.ts';
 import { hostsManifest } from './features/hosts/index.ts';
 import { inferenceManifest } from './features/inference/index.ts';
@@ -72,16 +72,17 @@ export const accountData = manifests.toReversed().flatMap(({ data }) => data ?? 
 /** The parts of the features that `svc accounts delete` uses. */
 export const accountDeletion: DeletionParts = {
   data: accountData,
-  async refusal(db, accountId) {
+  handOver,
+  async refusal(db, accountId, handsOver = false) {
     const [org] = await orgsOwnedAlone(db, accountId);
     if (org) {
       const why = `the organisation ${org.name} (${org.id}) has members and no other owner; make one with: svc orgs add --org ${org.id} --role owner`;
       return { code: 'last_owner', why, mayBeForced: false };
     }
-    const [environment] = await environmentsOwnedAlone(db, accountId);
+    const [environment] = handsOver ? [] : await environmentsOwnedAlone(db, accountId);
     if (environment) {
-      const why = `the environment ${environment.name} (${environment.id}) has members and no other owner; make one, or destroy it`;
-      return { code: 'last_owner', why, mayBeForced: false };
+      const why = `the environment ${environment.name} (${environment.id}) has members and no other owner; make a member its owner, or destroy it`;
+      return { code: 'last_owner', why, mayBeForced: false, mayBeHandedOver: true };
     }
     if (await isLastOperator(db, accountId)) return { code: 'last_operator', why: lastOperatorText, mayBeForced: true };
     if (!(await isLastOwner(db, accountId))) return undefined;

@@ -72,6 +72,11 @@ export const enAlerts = {
     roles: { owner: 'owner', maintainer: 'maintainer', developer: 'developer', viewer: 'viewer' },
     added: (who: string, role: string) => `${who} made you ${role} of an environment`,
     addedText: (slug: string) => `Reach it with: svc env terminal ${slug}`,
+    inherited: (name: string) => `${name} is yours now`,
+    inheritedText: (slug: string) =>
+      `Whoever owned it is deleted, and you are the member who is there longest with the most rights. What its machine costs is yours to pay once you start it. Not yours to keep? Make somebody else its owner, or destroy it: svc env open ${slug}`,
+    handedOver: (name: string, who: string) => `${name} has a new owner: ${who}`,
+    handedOverText: 'Whoever owned it is deleted. You stay what you are in it.',
     invited: (who: string) => `${who} invites you to an environment`,
     invitedText: (role: string) =>
       `As ${role}. Accept or decline it on the page of your environments, or with: svc env invitations`,

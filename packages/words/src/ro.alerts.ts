@@ -74,6 +74,11 @@ export const roAlerts: typeof enAlerts = {
     roles: { owner: 'proprietar', maintainer: 'administrator', developer: 'dezvoltator', viewer: 'vizitator' },
     added: (who, role) => `${who} te-a făcut ${role} într-un mediu`,
     addedText: (slug) => `Intri cu: svc env terminal ${slug}`,
+    inherited: (name) => `${name} este acum al tău`,
+    inheritedText: (slug) =>
+      `Proprietarul lui a fost șters, iar tu ești membrul cel mai vechi cu cele mai multe drepturi. Costul mașinii îl plătești tu, din clipa în care o pornești. Nu vrei să îl păstrezi? Dă-l altcuiva sau distruge-l: svc env open ${slug}`,
+    handedOver: (name, who) => `${name} are un nou proprietar: ${who}`,
+    handedOverText: 'Proprietarul lui a fost șters. Tu rămâi cu aceleași drepturi.',
     invited: (who) => `${who} te invită într-un mediu`,
     invitedText: (role) => `Ca ${role}. Acceptă sau refuză pe pagina mediilor tale ori cu: svc env invitations`,
     failed: (name) => `${name} a eșuat`,

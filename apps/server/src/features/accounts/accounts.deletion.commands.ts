@@ -12,8 +12,10 @@ import { type AccountRow, isLeaving } from './accounts.sql.ts';
 /** The parts of the features that a deletion uses. */
 export interface DeletionParts {
   data: readonly AccountData[];
-  /** Says why the account must stay as it is. */
-  refusal: (db: Db, accountId: string) => Promise<KeepReason | undefined>;
+  /** Says why the account must stay as it is; `handsOver`: what has other members stays with them. */
+  refusal: (db: Db, accountId: string, handsOver?: boolean) => Promise<KeepReason | undefined>;
+  /** Leaves what the account alone owns, and others use, to one of these. */
+  handOver: (admin: Admin, tx: Db, accountId: string) => Promise<readonly { environment: string; to: string }[]>;
 }
 
 /** Why an account must stay as it is, and what to do first. */
@@ -22,12 +24,15 @@ interface KeepReason {
   why: string;
   /** Nobody else loses anything by it: the command does it with `--force`. */
   mayBeForced: boolean;
+  /** Others lose something by it, unless it is handed over to them: the command does that with `--hand-over`. */
+  mayBeHandedOver?: true;
 }
 
 interface Options {
   email: string;
   yes?: boolean;
   force?: boolean;
+  handOver?: boolean;
 }
 
 /** `svc accounts delete`, beside the other commands of accounts. */
@@ -40,6 +45,7 @@ export const deletionCommands =
       .description('delete an account and everything of it, for good; what was interrupted goes on')
       .requiredOption('--email <address>', 'e-mail address', emailAddress)
       .option('--yes', 'do not ask; needed without a terminal')
+      .option('--hand-over', 'environments that it alone owns go to their member with the most rights, there longest')
       .option('--force', 'also the last operator, and the last account with a key that may do everything')
       .addHelpText('after', `\n${keptText(parts.data)}`)
       .action(run((admin: Admin, options: Options) => deleteAccount(admin, parts, options)));
@@ -51,27 +57,39 @@ function keptText(data: readonly AccountData[]): string {
   return ['What stays:', ...kept.map(([table, why]) => `  ${table}: ${why}`)].join('\n');
 }
 
-async function deleteAccount(admin: Admin, { data, refusal }: DeletionParts, { email, yes, force }: Options) {
+async function deleteAccount(admin: Admin, parts: DeletionParts, { email, yes, force, handOver }: Options) {
   const account = await accountByEmail(admin, email);
+  let handedOver: Awaited<ReturnType<DeletionParts['handOver']>> = [];
   // One whose deletion began is past being asked about.
   if (!(await isLeaving(admin.sql, account.id))) {
-    const refused = await refusal(admin.sql, account.id);
+    const refused = await parts.refusal(admin.sql, account.id, handOver);
     if (refused && !(refused.mayBeForced && force === true))
-      throw new CommandError(refused.mayBeForced ? `${refused.why}, or add --force` : refused.why);
+      throw new CommandError(`${refused.why}${optionOf(refused)}`);
     if (yes !== true && !(await isSure(account))) throw new CommandError('nothing was deleted');
-    await markDeleted(admin, account.id, byCommand);
+    await markDeleted(admin, account.id, byCommand, async (tx) => {
+      if (handOver === true) handedOver = await parts.handOver(admin, tx, account.id);
+    });
   }
   const leaving = { accountId: account.id, email: account.email };
-  const { deleted, left } = await deleteMarked(admin, data, leaving, byCommand);
+  const { deleted, left } = await deleteMarked(admin, parts.data, leaving, byCommand);
   return {
     account_id: account.id,
     email: account.email,
+    ...(handedOver.length > 0 && { handed_over: handedOver.map(({ environment, to }) => `${environment} to ${to}`) }),
     ...deleted,
     ...Object.fromEntries(
       Object.entries(left).map(([kind, count]) => [`left to the running platform: ${kind}`, count]),
     ),
   };
 }
+
+/** What the operator may add to have it done. */
+const optionOf = ({ mayBeForced, mayBeHandedOver }: KeepReason): string =>
+  mayBeForced
+    ? ', or add --force'
+    : mayBeHandedOver
+      ? ', or add --hand-over: its longest-standing member has it then'
+      : '';
 
 /** Asks on the terminal. */
 async function isSure({ email, name }: AccountRow): Promise<boolean> {

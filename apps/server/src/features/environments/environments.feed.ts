@@ -2,6 +2,7 @@ import type { ChangeRecord } from '@svc/contract';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { instantOf } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import type { Recorder } from '../../kernel/streams/feed.ts';
 import { rowsInOthers, takeBudget } from '../../kernel/share/budgets.ts';
 import type { EnvironmentRow, EventRow } from './environments.rows.ts';
 import { lockEnvironment } from './environments.sql.ts';
@@ -12,7 +13,7 @@ import { writeProvisioned } from './people/users.sql.ts';
 
 const topic = 'environments';
 
-type Teller = Pick<Kernel, 'feed' | 'clock'>;
+type Teller = Pick<Kernel, 'clock'> & Recorder;
 
 /**
  * Tells all members of an environment what happened to it, as changes of the feed (design: feed). Ports, members and secrets are

@@ -2,6 +2,7 @@ import type { Words } from '@svc/words';
 import type { Db } from '../../kernel/db/db.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import type { Recorder } from '../../kernel/streams/feed.ts';
 import { type Budget, takeBudget } from '../../kernel/share/budgets.ts';
 import { findEmail } from '../accounts/index.ts';
 import type { NewNotice, NoticeText } from '../notifications/index.ts';
@@ -13,7 +14,7 @@ import { isInvitedBy } from './people/invitations.sql.ts';
 import { memberIds, membersOf } from './people/members.sql.ts';
 
 /** What it takes to tell somebody something. */
-type Teller = Pick<Kernel, 'bus' | 'clock' | 'config' | 'feed'>;
+type Teller = Pick<Kernel, 'bus' | 'clock' | 'config'> & Recorder;
 
 type Told = Pick<NewNotice, 'type' | 'says' | 'severity' | 'dedupeKey' | 'isOfOthers' | 'cause'>;
 type Says = (words: Words['alerts']['environments']) => NoticeText;
@@ -58,6 +59,27 @@ export async function tellMember(kernel: Teller, tx: Db, row: EnvironmentRow, gi
     severity: 'info',
     isOfOthers: true,
     dedupeKey: `environment.member_added:${dayOf(given)}`,
+  });
+}
+
+/** Tells the members of an environment who owns it since its only owner is gone, and the heir that it is theirs. */
+export async function tellHandedOver(
+  kernel: Teller,
+  tx: Db,
+  row: EnvironmentRow,
+  { heir, from, to }: { heir: string; from: string; to: string },
+): Promise<void> {
+  const others = (await memberIds(tx, row.id)).filter((id) => id !== heir && id !== from);
+  const told = { type: 'environment.handed_over', dedupeKey: `environment.handed_over:${row.id}:${from}` } as const;
+  await tell(kernel, tx, row, [heir], {
+    ...told,
+    says: inWords((words) => ({ title: words.inherited(row.name), body: words.inheritedText(row.slug) })),
+    severity: 'warning',
+  });
+  await tell(kernel, tx, row, others, {
+    ...told,
+    says: inWords((words) => ({ title: words.handedOver(row.name, stranger(to)), body: words.handedOverText })),
+    severity: 'info',
   });
 }
 

@@ -2,6 +2,7 @@ import { ApiError } from '../../kernel/base/errors.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { type Instant, readNow } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import type { Recorder } from '../../kernel/streams/feed.ts';
 import { type Who, writeAct } from '../../kernel/records/audit.ts';
 import { noteGone } from '../../kernel/records/let-in.ts';
 import type { Metrics } from '../../kernel/base/metrics.ts';
@@ -46,12 +47,12 @@ export const toMoved = ({ row, from, to }: Moved) => ({ environment: toEnvironme
 
 /** Changes of environments: each writes its event in its own transaction, and a line of the audit log. */
 export class Environments {
-  readonly #kernel: Pick<Kernel, 'clock' | 'gateways' | 'config' | 'feed'>;
+  readonly #kernel: Pick<Kernel, 'clock' | 'gateways' | 'config'> & Recorder;
   readonly #moved: ReturnType<Metrics['counter']>;
   readonly on: EnvironmentHooks;
 
   constructor(
-    kernel: Pick<Kernel, 'clock' | 'gateways' | 'config' | 'feed' | 'metrics'>,
+    kernel: Pick<Kernel, 'clock' | 'gateways' | 'config' | 'metrics'> & Recorder,
     on: EnvironmentHooks = noHooks,
   ) {
     this.#kernel = kernel;

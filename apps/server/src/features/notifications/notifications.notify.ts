@@ -3,6 +3,7 @@ import { wordsOf } from '@svc/words';
 import type { Config } from '../../config.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import type { Recorder } from '../../kernel/streams/feed.ts';
 import { findAccountByEmail, findLocales } from '../accounts/index.ts';
 import { type EndOfCause, resolveByCause } from './notifications.resolved.sql.ts';
 import { bounded, boundedKey, type NewNotice, type NewNotification } from './notifications.rules.ts';
@@ -24,7 +25,7 @@ const topic = 'notifications';
 /** Bus topic: something is to be delivered. */
 export const dueTopic = 'notifications.due';
 
-type Sender = Pick<Kernel, 'bus' | 'clock' | 'config' | 'feed'>;
+type Sender = Pick<Kernel, 'bus' | 'clock' | 'config'> & Recorder;
 
 /**
  * Tells an account something, in the caller's transaction: it is in the inbox exactly when that commits, and is then
@@ -94,7 +95,7 @@ export async function queueMail(kernel: Sender, db: Db, mail: NewMail): Promise<
 
 /** Records what happened to notifications, for those who follow the inbox. */
 export const recordChanges = (
-  { feed, config }: Pick<Kernel, 'feed' | 'config'>,
+  { feed, config }: Pick<Kernel, 'config'> & Recorder,
   db: Db,
   op: 'created' | 'updated',
   rows: readonly NotificationRow[],

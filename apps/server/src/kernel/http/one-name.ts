@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../../config.ts';
 
 type Addresses = Pick<Config, 'baseUrl' | 'hubUrl' | 'authUrl'>;
@@ -29,6 +30,13 @@ export class OneName {
     // A frame, an image or a script of a page that is open stays where the page is.
     if ((headers['sec-fetch-dest'] ?? 'document') !== 'document' || !this.#isPage(url)) return undefined;
     return `${this.#scheme}//localhost${numbered[1] ?? ''}${url}`;
+  }
+
+  /** Sends a request on that has to go elsewhere; false: nothing was answered. */
+  sendOn({ raw }: FastifyRequest, reply: FastifyReply): boolean {
+    const to = this.insteadOf(raw);
+    if (to !== undefined) void reply.header('cache-control', 'no-store').redirect(to, 302);
+    return to !== undefined;
   }
 
   #isPage(url: string): boolean {

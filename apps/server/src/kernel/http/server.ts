@@ -35,8 +35,7 @@ const unsetFields = ['actor', 'deviceId', 'bodyHash', 'releaseBody', 'bodyBytes'
 export function createHttp(kernel: Pick<Kernel, 'config' | 'dataDir' | 'log' | 'clock' | 'metrics'>): FastifyInstance {
   const { config, log, clock } = kernel;
   const refusals = new Refusals(clock);
-  const origins = new NamedOrigins(config.corsOrigins);
-  const name = new OneName(config);
+  const [origins, name] = [new NamedOrigins(config.corsOrigins), new OneName(config)];
   const options: FastifyServerOptions = {
     bodyLimit,
     exposeHeadRoutes: false,
@@ -68,10 +67,8 @@ export function createHttp(kernel: Pick<Kernel, 'config' | 'dataDir' | 'log' | '
     reply.header('x-svc-trace-id', request.traceId).header(versionHeader, version);
     const isPreflight = origins.admit(request, reply);
     checkHost(request.raw, config.ownNames);
-    const instead = name.insteadOf(request.raw);
     if (isPreflight) void reply.code(204).send();
-    else if (instead !== undefined) void reply.header('cache-control', 'no-store').redirect(instead, 302);
-    else done();
+    else if (!name.sendOn(request, reply)) done();
   });
   app.addHook('onResponse', (request, _reply, done) => {
     request.releaseBody?.();

@@ -27,6 +27,11 @@ export interface Feed
   extends Pick<FeedWriter, 'record' | 'recorded'>,
     Pick<FeedReader, 'follow' | 'list' | 'end' | 'release'> {}
 
+/** What it takes to record changes: all that a command has of the feed. */
+export interface Recorder {
+  readonly feed: Pick<FeedWriter, 'record'>;
+}
+
 interface Parts {
   sql: Sql;
   /** For what nobody waits for. */

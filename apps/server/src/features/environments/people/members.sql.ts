@@ -61,6 +61,20 @@ export async function deleteMember(db: Db, environmentId: string, accountId: str
   await db`delete from environments.members where environment_id = ${environmentId} and account_id = ${accountId}`;
 }
 
+/** Of an environment's other members the one of the highest role, and of those who is there longest; nobody who is suspended. */
+export async function heirOf(
+  db: Db,
+  environmentId: string,
+  accountId: string,
+): Promise<Pick<MemberRow, 'account_id' | 'role'> | undefined> {
+  const [heir] = await db<Pick<MemberRow, 'account_id' | 'role'>[]>`
+    select m.account_id, m.role from environments.members m
+    join accounts.standing_view a on a.id = m.account_id and not a.suspended
+    where m.environment_id = ${environmentId} and m.account_id <> ${accountId}
+    order by array_position(array['maintainer', 'developer', 'viewer'], m.role), m.created_at, m.account_id limit 1`;
+  return heir;
+}
+
 /** Environments with other members and no owner but this account. */
 export async function environmentsOwnedAlone(db: Db, accountId: string): Promise<{ id: string; name: string }[]> {
   return db<{ id: string; name: string }[]>`
