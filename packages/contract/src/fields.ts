@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { emailShape, newEmail } from './emails.ts';
 
 /** Text that a database can hold: no NUL, no lone surrogate; at most `max` UTF-16 units. */
 export function text(max: number) {
@@ -8,10 +9,14 @@ export function text(max: number) {
     .refine((value) => !value.includes('\u0000') && value.isWellFormed(), 'must be well-formed text without NUL');
 }
 
-/** The form of a mail address that this product takes. */
-export const emailShape = /^[^\s@<>",;]+@[^\s@<>",;]+$/;
-/** A mail address; only its form is checked. */
-export const emailAddress = text(254).regex(emailShape, 'must be an e-mail address');
+/** A mail address that an account gets, as `newEmail` keeps it. */
+export const emailAddress = text(254)
+  .regex(emailShape, 'must be an e-mail address')
+  .refine(
+    (value) => !emailShape.test(value) || newEmail(value) !== undefined,
+    'must be an e-mail address in letters of one script that are all seen',
+  )
+  .overwrite((value) => newEmail(value) ?? value);
 
 /** Half of a character: readers of JSON that are strict refuse a whole page for it. */
 const loneSurrogate = /(?<!\\)(?:\\\\)*\\ud[89a-f]/i;

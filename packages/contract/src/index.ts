@@ -134,7 +134,8 @@ export {
 } from './environments.shapes.ts';
 export { type ErrorKind, errorEnvelope } from './errors.ts';
 export { type ChangeRecord, change, topics } from './events.ts';
-export { dateTime, emailShape, epochMs, headersOfConnection, limit, repeatedNames, text, uuid } from './fields.ts';
+export { newEmail } from './emails.ts';
+export { dateTime, epochMs, headersOfConnection, limit, repeatedNames, text, uuid } from './fields.ts';
 export { heartbeat, monitorStatuses, pingRecord } from './heartbeats.shapes.ts';
 export { slugPattern } from './heartbeats.ts';
 export { execStates, hostExec } from './hosts.execs.ts';

@@ -1,3 +1,4 @@
+import { newEmail } from '@svc/contract';
 import type { Command } from 'commander';
 import { CommandError } from './base/command-error.ts';
 import type { Kernel } from './kernel.ts';
@@ -27,6 +28,14 @@ export function oneOf<const T extends string>(values: readonly T[]): (value: str
 export function emailAddress(value: string): string {
   if (!/^[^\s@]+@[^\s@]+$/.test(value) || value.length > 254) throw new CommandError(`"${value}" is no e-mail address`);
   return value;
+}
+
+/** Parses the e-mail address that an account gets: in letters of one script that are all seen. */
+export function newEmailAddress(value: string): string {
+  const kept = newEmail(value);
+  if (kept === undefined)
+    throw new CommandError(`"${printable(value)}" is no e-mail address in letters of one script that are all seen`);
+  return kept;
 }
 
 /** Parses a safe integer. */

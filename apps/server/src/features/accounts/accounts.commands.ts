@@ -1,9 +1,10 @@
-import { type ToolLevel, toolLevels } from '@svc/contract';
+import { type ToolLevel, toolLevels, uuid } from '@svc/contract';
 import { Option } from 'commander';
 import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
-import { type Admin, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
+import { type Admin, type Commands, emailAddress, newEmailAddress, oneOf } from '../../kernel/commands.ts';
+import { printable } from '../../kernel/base/text.ts';
 import { CommandError } from '../../kernel/base/command-error.ts';
 import { ApiError } from '../../kernel/base/errors.ts';
 import { type QuotaName, quotaNames } from '../../config.quotas.ts';
@@ -28,7 +29,7 @@ export const accountsCommands: Commands = (program, run) => {
   accounts
     .command('create')
     .description('create an account')
-    .requiredOption('--email <address>', 'e-mail address', emailAddress)
+    .requiredOption('--email <address>', 'e-mail address', newEmailAddress)
     .option('--name <name>', 'name', '')
     .addOption(levelOption())
     .action(run(createAccount));
@@ -36,7 +37,7 @@ export const accountsCommands: Commands = (program, run) => {
     .command('set')
     .description('change an account; takes effect on the next request')
     .option('--email <address>', `e-mail address; ${defaultAccount}`, emailAddress)
-    .option('--new-email <address>', 'another e-mail address for it', emailAddress)
+    .option('--new-email <address>', 'another e-mail address for it', newEmailAddress)
     .option('--subscription <state>', 'active or inactive', oneOf(['active', 'inactive']))
     .option('--operator <state>', 'on: its person runs this installation; off', oneOf(['on', 'off']))
     .option('--feature <name=on|off>', 'turn a feature on or off; may be repeated', collectFeature, {})
@@ -53,8 +54,9 @@ export const accountsCommands: Commands = (program, run) => {
     accounts
       .command(verb)
       .description(description)
-      .requiredOption('--email <address>', 'e-mail address', emailAddress)
-      .action(run((admin: Admin, { email }: { email: string }) => suspendAccount(admin, email, suspended)));
+      .option('--email <address>', 'e-mail address', emailAddress)
+      .option('--id <id>', 'id of the account, as `svc accounts list` shows it, in place of the address', accountId)
+      .action(run((admin: Admin, which: Which) => suspendAccount(admin, which, suspended)));
   }
   accounts
     .command('quota')
@@ -80,13 +82,34 @@ const write = (tx: Db, verb: string, accountId: string, details?: object): Promi
 
 const toRecord = ({ id, ...rest }: AccountRow) => ({ account_id: id, ...rest });
 
-async function suspendAccount(admin: Admin, email: string, suspended: boolean) {
-  const account = await accountByEmail(admin, email);
+/** An account by its address or by its id. */
+interface Which {
+  email?: string;
+  id?: string;
+}
+
+/** Parses the id of an account. */
+function accountId(value: string): string {
+  if (!uuid.safeParse(value).success) throw new CommandError(`"${printable(value)}" is no id of an account`);
+  return value.toLowerCase();
+}
+
+/** The account that a command names by exactly one of both. */
+async function accountOf(admin: Admin, { email, id }: Which): Promise<AccountRow> {
+  if ((email === undefined) === (id === undefined)) throw new CommandError('name the account: --email or --id');
+  if (email !== undefined) return accountByEmail(admin, email);
+  const account = (await listAccounts(admin.sql)).find((one) => one.id === id);
+  if (!account) throw new CommandError(`there is no account ${id}`);
+  return account;
+}
+
+async function suspendAccount(admin: Admin, which: Which, suspended: boolean) {
+  const account = await accountOf(admin, which);
   if (await isLeaving(admin.sql, account.id)) {
     throw new CommandError('this account is being deleted; finish it with: svc accounts delete');
   }
   await changeByCommand(admin, { id: account.id, suspended });
-  return toRecord(await accountByEmail(admin, email));
+  return toRecord(await accountOf(admin, which));
 }
 
 /** As `PATCH /v1/accounts/{id}` does. */

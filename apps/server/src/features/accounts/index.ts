@@ -28,5 +28,3 @@ export const accountsManifest: Manifest = {
   },
   commands: accountsCommands,
 };
-
-export { emailShape } from '@svc/contract';

@@ -234,7 +234,7 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
     await tab.goto(`${here}/hub/`);
     await tab.waitForURL(`${origin}/hub/`);
     await checkSignedIn(person, 'en', email);
-    checkTraces(person, token);
+    checkTraces(person, token, [origin, here]);
     assert.ok(!(await historyOf(devtools)).some((url) => url.includes(token)));
   });
 

@@ -1,7 +1,7 @@
+import { newEmail } from '@svc/contract';
 import { wordsOf } from '@svc/words';
 import { ApiError } from '../../../kernel/base/errors.ts';
 import { bySystem } from '../../../kernel/records/audit.ts';
-import { emailShape } from '../../accounts/index.ts';
 import type { Config } from '../../../config.ts';
 import { messagePage } from '../pages/notes.ts';
 import { signUpPage } from '../pages/sign-up.ts';
@@ -24,9 +24,9 @@ export async function signUp(visit: PageVisit, { kernel, mail, identity }: FlowP
   const shown = { action: page.base + visit.path, domain };
   if (visit.method !== 'POST') return visit.html(200, signUpPage(page, shown));
   visit.checkOwn();
-  const email = ((await visit.form()).get('email') ?? '').trim();
-  if (email.length > 254 || !emailShape.test(email))
-    return visit.html(400, signUpPage(page, { ...shown, email, problem: 'bad' }));
+  const typed = ((await visit.form()).get('email') ?? '').trim();
+  const email = newEmail(typed);
+  if (email === undefined) return visit.html(400, signUpPage(page, { ...shown, email: typed, problem: 'bad' }));
   const waitSeconds = await waitForMail(kernel, visit, 'sign_up_mail', email);
   if (waitSeconds !== undefined)
     return visit.html(429, signUpPage(page, { ...shown, email, problem: 'slow', waitSeconds }));

@@ -1,9 +1,10 @@
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
+import { newEmail } from '@svc/contract';
 import { wordsOf } from '@svc/words';
 import { ApiError } from '../../../kernel/base/errors.ts';
 import { type Db, inTransaction } from '../../../kernel/db/db.ts';
 import { bySystem, writeAct } from '../../../kernel/records/audit.ts';
-import { changeEmail, emailShape, findEmail, insertAccount, nameAccount } from '../../accounts/index.ts';
+import { changeEmail, findEmail, insertAccount, nameAccount } from '../../accounts/index.ts';
 import { messagePage } from '../pages/notes.ts';
 import { codesPage, tokenPage, welcomePage } from '../pages/start.ts';
 import { makeRecoveryCodes } from '../people/codes.ts';
@@ -116,12 +117,13 @@ async function settle(visit: PageVisit, parts: FlowParts, found: Found, form: UR
   const { kernel, hashing, identity } = parts;
   const { accountId, purpose, token } = found;
   if (accountId === null) throw new Error('a link without an account');
-  const email = purpose === 'setup' ? (form.get('email') ?? '').trim() : await findEmail(kernel.sql, accountId);
+  const typed = (form.get('email') ?? '').trim();
+  const email = purpose === 'setup' ? newEmail(typed) : await findEmail(kernel.sql, accountId);
   const name = (form.get('name') ?? '').trim().slice(0, 120);
   const passkey = form.get('passkey') || undefined;
   const refuse = async (problems: Problems): Promise<void> =>
-    visit.html(400, await welcome(visit, parts, found, { email: email ?? '', name, problems }));
-  if (email === undefined || !emailShape.test(email)) return refuse({ email: 'bad' });
+    visit.html(400, await welcome(visit, parts, found, { email: email ?? typed, name, problems }));
+  if (email === undefined) return refuse({ email: 'bad' });
   let problem: Problems | undefined;
   const codes = await inTransaction(kernel.sql, async (tx) => {
     if (!(await takeOpenLink(kernel, { purpose, token, tx }))) return undefined;

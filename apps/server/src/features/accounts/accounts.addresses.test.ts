@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openTest } from '../../testing.ts';
+import { svcOf } from '../../testing.commands.ts';
+import { signIn } from '../me/me.testing.ts';
+
+/** A Cyrillic letter in the middle, and a space without width. */
+const lookalikes = ['m\u0430ria@example.test', 'ma\u200bria@example.test'];
+
+test('an address that could be taken for another one is given to nobody, on any way in', async () => {
+  await using t = await openTest();
+  const svc = svcOf(t.gateway);
+  const { account } = t;
+  const { ask } = await signIn(t.gateway, account);
+  for (const email of lookalikes) {
+    const message = /letters of one script that are all seen/;
+    await assert.rejects(svc('accounts', 'create', '--email', email), { message });
+    await assert.rejects(svc('accounts', 'set', '--email', account.email, '--new-email', email), { message });
+    const changed = await ask('PATCH', '/v1/me', { email });
+    assert.equal(changed.status, 400, JSON.stringify(changed.body));
+  }
+  assert.equal((await svc('accounts', 'create', '--email', 'ana@пример.test')).email, 'ana@xn--e1afmkfd.test');
+});
+
+test('an account that has such an address is found and signed in as before, and suspended by its id', async () => {
+  await using t = await openTest();
+  const svc = svcOf(t.gateway);
+  const { sql } = t.gateway.kernel;
+  await sql`update accounts.accounts set email = ${lookalikes[0] ?? ''} where id = ${t.account.id}`;
+  const shown = await svc('accounts', 'show', '--email', lookalikes[0] ?? '');
+  assert.equal(shown.account_id, t.account.id);
+  await svc('accounts', 'suspend', '--id', t.account.id.toUpperCase());
+  const [row] = await sql<
+    { is: boolean }[]
+  >`select suspended_at is not null as is from accounts.accounts where id = ${t.account.id}`;
+  assert.equal(row?.is, true);
+  await svc('accounts', 'resume', '--id', t.account.id);
+  await assert.rejects(svc('accounts', 'suspend'), { message: /--email or --id/ });
+  await assert.rejects(svc('accounts', 'suspend', '--id', 'none'), { message: /no id of an account/ });
+  const both = ['--id', t.account.id, '--email', t.account.email];
+  await assert.rejects(svc('accounts', 'suspend', ...both), { message: /--email or --id/ });
+});
