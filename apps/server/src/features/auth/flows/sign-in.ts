@@ -21,8 +21,8 @@ export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 /** Binds the rest of a sign-in to the browser in which the person proved who they are. */
 const proofCookie = '__Host-svc_proof';
 const proofSeconds = 600;
-/** Passwords that a network may try in a minute. */
-const mostPasswords = 60;
+/** Passwords that a network may send in a minute, those among them that are not looked at: more than people behind it type. */
+const mostPasswords = 600;
 
 /** The interaction of this browser with this name; undefined when it is over, or another browser's. */
 export async function interactionOf(
@@ -139,7 +139,7 @@ async function prove(visit: PageVisit, parts: FlowParts, form: URLSearchParams):
     const wait = await sendMailCode(visit, { kernel, mail }, email);
     return wait ? { status: 429, problem: 'slow', ...wait } : { sent: email };
   }
-  // A list of leaked passwords, tried on an address each, would meet no other bound.
+  // A flood costs no transactions. What is guessed is bounded by account and network, and for a network as a whole, by `Guesses`.
   const { allowed } = await kernel.limiter.take({ name: 'password', perMinute: mostPasswords }, network);
   if (!allowed) return { status: 429, problem: 'slow', waitSeconds: 60 };
   try {

@@ -98,7 +98,8 @@ describe('who has an address of the operator’s domain', () => {
   });
 
   test('finds the page by a link on the sign-in page; where the setting is off there is neither', async () => {
-    const textOf = async (url: string, path: string) => {
+    const textOf = async (at: string, path: string) => {
+      const url = at.replace('127.0.0.1', 'localhost');
       const jar: string[] = [];
       for (let next: string | undefined = path; ; ) {
         const answer: Response = await fetch(new URL(next, url), {

@@ -25,6 +25,11 @@ export interface Attempt {
 const freeOfPair = 5;
 /** Failures of an account in all, after which networks wait from which it did not sign in lately. */
 const freeOfAccount = 20;
+/**
+ * Guesses that are looked at for a network in a minute, whosever: a list of leaked passwords, tried on an address each, meets no
+ * other bound. Tries that wait for their own account count for nothing here, and where an account signed in lately it is not asked.
+ */
+const ofNetwork = { name: 'password_guess', perMinute: 240 };
 const firstWaitSeconds = 60;
 const longestWaitSeconds = 900;
 
@@ -33,9 +38,9 @@ const longestWaitSeconds = 900;
  * counted as one with.
  */
 export class Guesses {
-  readonly #parts: Pick<Kernel, 'sql' | 'clock' | 'keyring'>;
+  readonly #parts: Pick<Kernel, 'sql' | 'clock' | 'keyring' | 'limiter'>;
 
-  constructor(parts: Pick<Kernel, 'sql' | 'clock' | 'keyring'>) {
+  constructor(parts: Pick<Kernel, 'sql' | 'clock' | 'keyring' | 'limiter'>) {
     this.#parts = parts;
   }
 
@@ -44,9 +49,18 @@ export class Guesses {
    * hundred tries at once five are let through.
    */
   async begin(guess: Guess): Promise<Attempt | { waitSeconds: number }> {
+    const begun = await this.#begin(guess);
+    if ('waitSeconds' in begun || begun.isKnown || guess.perNetwork) return begun;
+    const { allowed, resetSeconds } = await this.#parts.limiter.take(ofNetwork, guess.network);
+    if (allowed) return begun;
+    await begun.takeBack();
+    return { waitSeconds: resetSeconds };
+  }
+
+  async #begin(guess: Guess): Promise<(Attempt & { isKnown: boolean }) | { waitSeconds: number }> {
     const { sql, clock } = this.#parts;
     const { pair, account } = this.#subjects(guess);
-    return inTransaction<Attempt | { waitSeconds: number }>(sql, async (tx) => {
+    return inTransaction<(Attempt & { isKnown: boolean }) | { waitSeconds: number }>(sql, async (tx) => {
       const isKnown = await isKnownNetwork(tx, clock, guess.accountId, guess.network);
       const rows = await lockGuesses(tx, clock, [pair, account], guess.accountId);
       const rowOf = (hash: Buffer) => rows.find((row) => row.hash.equals(hash));
@@ -57,6 +71,7 @@ export class Guesses {
       await countGuess(tx, clock, pair, waitAfter((ofPair?.failures ?? 0) + 1, freeOfPair));
       await countGuess(tx, clock, account, waitAfter((ofAccount?.failures ?? 0) + 1, freeOfAccount));
       return {
+        isKnown,
         succeeded: () => this.#end({ cleared: [pair], uncounted: [[account, ofAccount?.wait_s ?? 0]] }),
         takeBack: () =>
           this.#end({

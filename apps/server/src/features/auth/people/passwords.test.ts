@@ -235,6 +235,23 @@ describe('signing in by password', () => {
     assert.ok('succeeded' in (await tryAt(home)));
   });
 
+  test('a network guesses 240 passwords a minute in all; who waits for an account, or is known there, uses up none', async () => {
+    const network = '203.0.113.240';
+    const others = partsOf();
+    const begin = (email: string, accountId: string | null = null) =>
+      others.guesses.begin({ accountId, email, network });
+    const { id: accountId, email } = await person();
+    for (let i = 0; i < 50; i += 1) await begin('failing@example.test');
+    let looked = 5;
+    for (; 'succeeded' in (await begin(`${randomUUID()}@example.test`)); looked += 1);
+    // A gateway leases the window's permits some at a time, and may refuse a little early.
+    assert.ok(looked > 230 && looked <= 240, String(looked));
+    assert.ok('waitSeconds' in (await begin(email, accountId)));
+    const known = await person();
+    await signIn(known, network);
+    assert.deepEqual(await tryIt(known.email, good, network), { accountId: known.id });
+  });
+
   test('of twenty tries at once five are let through, over two gateways too', async () => {
     const { id: accountId } = await person();
     await using second = await startGateway(database, { clock });
