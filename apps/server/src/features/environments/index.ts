@@ -7,7 +7,7 @@ import { toEnvironment } from './environments.view.ts';
 
 export { sealedDataKeys } from './secrets/seal.ts';
 export { checkDaemon, daemonReported, mayStillServe } from './environments.daemon.ts';
-export { enter } from './environments.access.ts';
+export { enter, isAtLeast } from './environments.access.ts';
 export { checkReach, mayStillReach, type Reach } from './environments.reach.ts';
 export type { Wanted } from './environments.reach.sql.ts';
 export { placeMachine } from './environments.machines.sql.ts';
@@ -25,6 +25,7 @@ export { Environments } from './environments.store.ts';
 import { dropSent } from './people/invitations.sql.ts';
 export { environmentsOwnedAlone } from './people/members.sql.ts';
 export { handOver } from './people/hand-over.ts';
+export { portsForViewers } from './people/ports.sql.ts';
 export { linuxUsersOf, usersHashes } from './people/users.sql.ts';
 export { provisioned } from './environments.feed.ts';
 

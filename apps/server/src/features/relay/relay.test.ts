@@ -305,6 +305,31 @@ describe('the relay', () => {
     }
   });
 
+  test('a viewer is shown the listeners that are published to viewers, a developer all', async () => {
+    await using env = await served();
+    const people = [];
+    for (const role of ['viewer', 'developer'] as const) {
+      const account = await createAccount(t.gateway);
+      await join(t.gateway, env.id, { by: t.account, account, role });
+      people.push(account);
+    }
+    const [viewer, developer] = people;
+    const listeners = [3_000, 3_001, 5_432].map((number) => ({ port: number, pid: 7, process: 'node' }));
+    env.daemon.tell({ listeners });
+    await until(async () => (await statusOf(env)).ports.length === 3);
+    for (const [number, visibility] of [
+      [3_000, 'org'],
+      [3_001, 'owner'],
+    ] as const)
+      await http(t.gateway.url, `/v1/environments/${env.id}/ports/${number}`, {
+        method: 'PUT',
+        key: t.account.key,
+        body: { visibility },
+      });
+    assert.deepEqual((await statusOf(env, viewer)).ports, listeners.slice(0, 1));
+    assert.deepEqual((await statusOf(env, developer)).ports, listeners);
+  });
+
   test('what is open ends when a role, a key or the environment is taken away', async () => {
     await using env = await served();
     const path = `/v1/environments/${env.id}`;

@@ -1,16 +1,24 @@
 import { contract, type relayStatus } from '@svc/contract';
 import type { z } from 'zod';
 import { operation } from '../../kernel/feature.ts';
-import { enter, isServed } from '../environments/index.ts';
+import { enter, isAtLeast, isServed, portsForViewers } from '../environments/index.ts';
 import { usableSeconds } from './relay.daemons.ts';
 import { type AttachedRow, attachedTo, findPresence, type DaemonRow } from './relay.sql.ts';
 
 export const status = operation(contract.relay.status, async (context, { params: { id } }) => {
   const { db } = context;
   const environment = await enter(db, { accountId: context.actor.accountId, id, least: 'viewer' });
-  const [row, attached] = await Promise.all([findPresence(db, id, usableSeconds), attachedTo(db, id)]);
+  const [row, attached, published] = await Promise.all([
+    findPresence(db, id, usableSeconds),
+    attachedTo(db, id),
+    portsForViewers(db, id),
+  ]);
+  const isShown = ({ port }: { port: number }): boolean =>
+    isAtLeast(environment.role, 'developer') || published.has(port);
   // What was put aside, or destroyed, has no machine any more, whatever one said last.
-  return toStatus(id, isServed(environment) ? row : undefined, attached);
+  const shown = toStatus(id, isServed(environment) ? row : undefined, attached);
+  // What else listens on a machine is for those who may open it: a viewer has no way there, and learns what runs.
+  return { ...shown, ports: shown.ports.filter(isShown) };
 });
 
 /** What is known of a machine that is away is what it reported last. */

@@ -30,3 +30,10 @@ export async function deletePort(db: Db, environmentId: string, port: number): P
     delete from environments.ports where environment_id = ${environmentId} and port = ${port} returning ${columns(db)}`;
   return row;
 }
+
+/** Published ports that a viewer of the environment may open. */
+export async function portsForViewers(db: Db, environmentId: string): Promise<Set<number>> {
+  const rows = await db<Pick<PortRow, 'port'>[]>`
+    select port from environments.ports where environment_id = ${environmentId} and visibility <> 'owner'`;
+  return new Set(rows.map(({ port }) => port));
+}
