@@ -76,6 +76,7 @@ const unsafeSchemes: ReadonlySet<string> = new Set([
   'about:',
   'view-source:',
   'filesystem:',
+  'intent:',
 ]);
 const nowhere = 'http://base.invalid';
 

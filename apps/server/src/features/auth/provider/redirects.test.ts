@@ -12,10 +12,11 @@ test('an answer may go to https, to this machine, or to a scheme that no browser
       'cursor://anysphere.cursor-mcp/oauth/callback',
       'vscode-insiders://vscode.github-authentication/did-authenticate',
       'zed://oauth',
+      'ms-appx-web://microsoft.aad.brokerplugin/x',
       'com.example.app:/callback',
     ],
     fault: [
-      ...'javascript data vbscript file blob about filesystem view-source ftp ws wss http'
+      ...'javascript data vbscript file blob about filesystem view-source ftp ws wss http intent'
         .split(' ')
         .flatMap((scheme) => [`${scheme}://app.example.test/x`, `${scheme.toUpperCase()}:alert(1)`]),
       'http://127.0.0.2/callback',
