@@ -9,6 +9,8 @@ export const rowsOfOthers: Readonly<Record<string, string>> = {
     '20 a minute of an account, one of each environment to a person, 100 that wait for a person; 30 days',
   'environments.members':
     'no row comes: a role is changed or taken, which its person accepted; of colleagues 20 a minute',
+  'environments.removed':
+    'one of each environment for who was a member of it and was taken out; 1,000 of an environment',
   'kernel.audit':
     'one line for each change of what both own, as many as an account may send requests; they retire by months',
   'kernel.budgets': 'one row a budget and account, for two days',

@@ -158,6 +158,8 @@ describe('svc accounts delete', () => {
       values (${id}, decode(md5(${id}), 'hex'), now(), '{}', '', '', '', now(), now(), now() + interval '1 day')`;
     await sql`insert into environments.invitations (environment_id, account_id, role, linux_username, place, created_at)
       select id, ${id}, 'viewer', 'x', 1, now() from environments.environments where account_id = ${id}`;
+    await sql`insert into environments.removed
+      select id, ${id}, now() from environments.environments where account_id = ${id}`;
     await sql`insert into environments.untold
       select id, ${id}, now() + interval '1 day' from environments.environments where account_id = ${id}`;
     await sql`insert into kernel.budgets values ('x', ${id}, 1, now(), true)`;

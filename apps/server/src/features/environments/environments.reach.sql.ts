@@ -18,6 +18,8 @@ export interface Standing {
   linux_username: string | null;
   /** Of the organisation that the environment is in. */
   is_member_of_org: boolean;
+  /** Others took them out of the environment, and they are no member again. */
+  was_removed: boolean;
   /** Null: a terminal, or a port that is not published. */
   visibility: PortRow['visibility'] | null;
   state: EnvironmentRow['state'];
@@ -31,7 +33,8 @@ export async function standingsOf(db: Db, all: readonly Wanted[]): Promise<(Stan
   const rows = await db<(Standing & { n: number })[]>`
     select w.n::int as n, m.role, p.visibility, e.state, e.account_id as owner_id,
       case when m.provisioned_at is not null then m.linux_username end as linux_username,
-      exists (select from orgs.members_view o where o.org_id = e.org_id and o.account_id = w.account) as is_member_of_org
+      exists (select from orgs.members_view o where o.org_id = e.org_id and o.account_id = w.account) as is_member_of_org,
+      exists (select from environments.removed r where r.environment_id = e.id and r.account_id = w.account) as was_removed
     from rows from (json_to_recordset(${JSON.stringify(wanted)}::json) as (id uuid, account uuid, port int))
       with ordinality as w (id, account, port, n)
     join environments.environments e on e.id = w.id

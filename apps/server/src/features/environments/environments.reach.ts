@@ -17,9 +17,11 @@ export interface Reach {
 }
 
 /** Whether a port's visibility, or a role, lets somebody in (design: environments, Who may). */
-export function mayReach({ role, visibility, is_member_of_org: isOfOrg }: Standing): boolean {
+export function mayReach({ role, visibility, is_member_of_org: isOfOrg, was_removed: wasRemoved }: Standing): boolean {
   if (role !== null && isAtLeast(role, 'developer')) return true;
-  if (visibility === 'authenticated' || visibility === 'public') return true;
+  if (visibility === 'public') return true;
+  // Every account, and not who was shown the door.
+  if (visibility === 'authenticated') return role !== null || !wasRemoved;
   return visibility === 'org' && (role !== null || isOfOrg);
 }
 

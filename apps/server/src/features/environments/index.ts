@@ -46,6 +46,7 @@ export const environmentsManifest: Manifest = {
       'environments.members',
       'environments.invitations',
       'environments.machine_keys',
+      'environments.removed',
       'environments.untold',
     ],
     async end({ sql }, { accountId }) {

@@ -1,5 +1,6 @@
 import { contract } from '@svc/contract';
 import type { Db } from '../../kernel/db/db.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import type { Context } from '../../kernel/http/context.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkRole, holdThere } from './environments.access.ts';
@@ -9,7 +10,7 @@ import { lockEnvironment, passOn } from './environments.sql.ts';
 import type { Environments } from './environments.store.ts';
 import { declineInvitation, dropSent, withdrawInvitation } from './people/invitations.sql.ts';
 import { noteOut } from './people/lost.ts';
-import { deleteMember, memberIds } from './people/members.sql.ts';
+import { deleteMember, memberIds, noteRemoved } from './people/members.sql.ts';
 import { checkOwners, checkOwnerStays, memberOf } from './people/members.ts';
 
 export const removeMember = (environments: Environments): Operation =>
@@ -56,6 +57,7 @@ async function takeOut(
   }
   checkOwnerStays({ member, owners });
   await deleteMember(tx, id, userId);
+  if (userId !== accountId) await noteRemoved(tx, (await readNow(tx, context.clock)).iso, id, userId);
   // A release that knew of no invitations may have made a member of somebody who is invited.
   await withdrawInvitation(tx, context.clock, id, userId);
   await dropSent(tx, userId, id);

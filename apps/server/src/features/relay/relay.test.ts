@@ -330,6 +330,27 @@ describe('the relay', () => {
     assert.deepEqual((await statusOf(env, developer)).ports, listeners);
   });
 
+  test('who was taken out is refused at a port for every account, and let in as a member again', async () => {
+    await using env = await served();
+    const path = `/v1/environments/${env.id}`;
+    const as = (account: TestAccount, method: string, end: string, body?: object) =>
+      http(t.gateway.url, path + end, { method, key: account.key, ...(body && { body }) });
+    await as(t.account, 'PUT', `/ports/${echoPort}`, { visibility: 'authenticated' });
+    const [member, leaver] = [await createAccount(t.gateway), await createAccount(t.gateway)];
+    const opens = (account: TestAccount) =>
+      attach(env, port(), account).then(
+        (socket) => (socket.terminate(), 101),
+        ({ status }: { status: number }) => status,
+      );
+    for (const account of [member, leaver]) await join(t.gateway, env.id, { by: t.account, account, role: 'viewer' });
+    assert.equal((await as(t.account, 'DELETE', `/members/${member.id}`)).status, 200);
+    assert.equal((await as(leaver, 'DELETE', `/members/${leaver.id}`)).status, 200);
+    // Who left by themselves is any other account.
+    assert.deepEqual([await opens(member), await opens(leaver)], [404, 101]);
+    await join(t.gateway, env.id, { by: t.account, account: member, role: 'viewer' });
+    assert.equal(await opens(member), 101);
+  });
+
   test('what is open ends when a role, a key or the environment is taken away', async () => {
     await using env = await served();
     const path = `/v1/environments/${env.id}`;

@@ -26,6 +26,8 @@ export async function insertMember(
   now: string,
   one: Pick<MemberRow, 'environment_id' | 'account_id' | 'role' | 'linux_username' | 'place'>,
 ): Promise<void> {
+  await db`
+    delete from environments.removed where environment_id = ${one.environment_id} and account_id = ${one.account_id}`;
   await db`insert into environments.members ${db({ ...one, created_at: now })}`;
 }
 
@@ -59,6 +61,17 @@ export async function dropSshKey(db: Db, environmentId: string, accountId: strin
 /** Takes a member out. */
 export async function deleteMember(db: Db, environmentId: string, accountId: string): Promise<void> {
   await db`delete from environments.members where environment_id = ${environmentId} and account_id = ${accountId}`;
+}
+
+/** Remembers that others took somebody out, 1,000 of an environment: who was taken out first is forgotten first. */
+export async function noteRemoved(db: Db, now: string, environmentId: string, accountId: string): Promise<void> {
+  await db`
+    insert into environments.removed (environment_id, account_id, removed_at)
+    values (${environmentId}, ${accountId}, ${now}) on conflict do nothing`;
+  await db`
+    delete from environments.removed where environment_id = ${environmentId} and account_id in (
+      select account_id from environments.removed where environment_id = ${environmentId}
+      order by removed_at desc, account_id offset 1000)`;
 }
 
 /** Of an environment's other members the one of the highest role, and of those who is there longest; nobody who is suspended. */

@@ -10,7 +10,7 @@ import { environmentStatesTable } from '../environments.states.ts';
 import type { Doer, Environments } from '../environments.store.ts';
 import { changeInvitedRole, dropSent, invitationsOf, withdrawInvitation } from './invitations.sql.ts';
 import { comeBack } from './members.ts';
-import { changeRole, deleteMember, dropSshKey, membersOf } from './members.sql.ts';
+import { changeRole, deleteMember, dropSshKey, membersOf, noteRemoved } from './members.sql.ts';
 import { isWider } from './ports.ts';
 import { deletePort, portsOf, putPort } from './ports.sql.ts';
 
@@ -67,6 +67,7 @@ const people = (kernel: Pick<Kernel, 'clock'>, environments: Environments): Take
     if (!member) return;
     const { account_id: userId, role } = member;
     await deleteMember(tx, row.id, userId);
+    await noteRemoved(tx, (await readNow(tx, kernel.clock)).iso, row.id, userId);
     await dropSent(tx, userId, row.id);
     if (userId === row.account_id) await passOn(tx, userId, row.id);
     const payload = { user_id: userId, role };

@@ -40,6 +40,7 @@ export async function visitRows(db: Db, all: readonly Visit[]): Promise<(VisitRo
   const rows = await db<(VisitRow & { n: number })[]>`
     select a.n::int as n, e.id, e.slug, e.account_id, e.provider, e.state, p.port, p.visibility, m.role,
       exists (select from orgs.members_view o where o.org_id = e.org_id and o.account_id = a.account) as is_member_of_org,
+      exists (select from environments.removed r where r.environment_id = e.id and r.account_id = a.account) as was_removed,
       (exists (select from keys.usable_view k where k.id = a.key and k.account_id = a.account)
         or exists (select from auth.usable_view l where l.id = a.key and l.account_id = a.account))
         and exists (select from accounts.standing_view s where s.id = a.account and s.may_run) as is_known,
