@@ -70,7 +70,9 @@ what the key may do there by itself: a shell needs \`sandboxes\` and the level \
 One table (\`packages/contract/src/strength.ts\`) says what a scope reaches beyond the records of an account. A signed-in person gives
 away what reaches anything, or what lasts, with a proof of the last ten minutes only: a key, an app's scope, a role, a port for
 others, a token of enrolment, a key of SSH, the approval of a command. API keys are proof by themselves. On the consent page
-what reaches \`terminal\`, \`people\`, \`keys\` or \`operator\` is not ticked beforehand, but for \`svc\` itself.
+what reaches \`terminal\`, \`people\`, \`keys\` or \`operator\` is not ticked beforehand, but for \`svc\` itself. Where a device asks by a
+code, which anybody may have sent (RFC 8628, 5.4), nothing strong is ticked for anybody, \`svc login --device\` included: with one proof and
+one press a person would give a stranger a terminal.
 
 \`environments\` of a key that a person or a command made includes \`environments:terminal\`, as it does for \`svc login\`. For
 another app, and for the keys that it was given or made, nothing includes it: without it an app opens no terminal and no port of a

@@ -75,9 +75,13 @@ export const isStrong = (scope: string): boolean => strengthOf(scope).reach.leng
 /** What a person gives to an app of somebody else by a tick of their own only. */
 const givenByHand: ReadonlySet<Reach> = new Set(['terminal', 'people', 'keys', 'operator']);
 
-/** Whether the consent page has a scope ticked beforehand for an app. */
-export const isTicked = (scope: string, trust: AppTrust): boolean =>
-  trust === 'first-party' || !strengthOf(scope).reach.some((one) => givenByHand.has(one));
+/**
+ * Whether the consent page has a scope ticked beforehand for an app. `byCode`: a device asks, and nobody can tell who began that,
+ * so nothing strong is, not even for our own programs.
+ */
+export const isTicked = (scope: string, trust: AppTrust, byCode = false): boolean =>
+  !(byCode && isStrong(scope)) &&
+  (trust === 'first-party' || !strengthOf(scope).reach.some((one) => givenByHand.has(one)));
 
 /** Scopes that an app may ask for, by how much is known of it. */
 export const scopesOfApps = (trust: AppTrust): Scope[] =>

@@ -32,7 +32,8 @@ export async function consent(visit: PageVisit, parts: FlowParts, uid: string): 
     return finish(visit, interaction, fault);
   }
   const leftOut = leftOutOf(visit.kernel, params, client.trust);
-  if (visit.method !== 'POST') return ask(visit, parts, { accountId, client, asked, leftOut });
+  if (visit.method !== 'POST')
+    return ask(visit, parts, { accountId, client, asked, leftOut, byCode: params['redirect_uri'] === undefined });
   visit.checkOwn();
   const form = await visit.form();
   const isAllowed = form.get('decision') === 'allow';
@@ -67,11 +68,14 @@ async function ask(
     client,
     asked,
     leftOut,
+    byCode,
   }: {
     accountId: string;
     client: Awaited<ReturnType<typeof clientOf>>;
     asked: ScopesAsked;
     leftOut: readonly string[];
+    /** Its answer goes nowhere: a device waits for it. */
+    byCode: boolean;
   },
 ): Promise<void> {
   const account = await identity.account(accountId);
@@ -82,6 +86,7 @@ async function ask(
     email: account?.email ?? '',
     scopes: [...new Set(Object.values(asked).flat())],
     leftOut,
+    byCode,
     ...keyLifeOf(visit.page, client.trust),
     resource: resourceOf(visit.kernel.config, resource) ?? 'api',
   });

@@ -65,6 +65,7 @@ export const consentOf = (
 ): Choices & { email: string } => ({
   email,
   trust: client.trust,
+  byCode: true,
   scopes: [...new Set(Object.values(asked).flat())],
   leftOut: leftOutOf(kernel, params, client.trust),
   resource: resourceOf(kernel.config, Object.keys(asked)[0] ?? '') ?? 'api',

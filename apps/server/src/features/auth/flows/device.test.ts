@@ -55,6 +55,24 @@ describe('a device whose code is typed where somebody is signed in', () => {
     );
   });
 
+  test('gets nothing strong that is not ticked by hand: somebody else may have sent the code, of our own program too', async () => {
+    const boxOf = (page: string, scope: string) =>
+      new RegExp(`<input[^>]*value="${scope}"[^>]*>`).exec(page)?.[0] ?? '';
+    const check = (page: string) => {
+      assert.match(boxOf(page, 'heartbeats:read'), / checked/);
+      for (const scope of ['hosts:exec', 'environments:terminal', 'notifications']) {
+        assert.notEqual(boxOf(page, scope), '');
+        assert.doesNotMatch(boxOf(page, scope), / checked/, scope);
+      }
+    };
+    const { browser } = await person(t, auth());
+    const scope = 'heartbeats:read hosts:exec environments:terminal notifications';
+    check((await typeCode(browser, scope)).body);
+    // On the page of consent, which comes where a newer proof is asked for.
+    const { allow } = await typeCode(browser, scope, { prompt: 'consent' });
+    check((await allow({})).body);
+  });
+
   test('that is refused there gets nothing', async () => {
     const { browser } = await person(t, auth());
     const { account, allow, poll } = await typeCode(browser, 'heartbeats:read');

@@ -25,15 +25,21 @@ interface Consent {
   /** How long the app keeps what it gets, in words of the page's language. */
   keyLife?: string | undefined;
   resource: 'api' | 'mcp';
+  /** A device asks, by a code that anybody may have sent to the person (RFC 8628, 5.4): all that is strong is ticked by hand. */
+  byCode?: boolean;
 }
 
 /** What is chosen of. */
-export type Choices = Pick<Consent, 'scopes' | 'leftOut' | 'keyLife' | 'resource'> & Pick<ShownClient, 'trust'>;
+export type Choices = Pick<Consent, 'scopes' | 'leftOut' | 'keyLife' | 'resource' | 'byCode'> &
+  Pick<ShownClient, 'trust'>;
 
 /** The scopes with a box each, what is not given in any case, and how long it lasts: a part of a form. */
-export function choices(page: PageContext, { scopes, leftOut = [], keyLife, resource, trust }: Choices): Markup {
+export function choices(page: PageContext, given: Choices): Markup {
+  const { scopes, leftOut = [], keyLife, resource, trust, byCode } = given;
   const { consent } = textsOf(page);
-  const groups = scopeGroups.map((group) => checkboxes(page, consent[group], { group, scopes, trust }));
+  const groups = scopeGroups.map((group) =>
+    checkboxes(page, consent[group], { group, scopes, trust, ...(byCode === true && { byCode }) }),
+  );
   return html`${scopes.length === 0 ? html`<p>${consent.none}</p>` : html`<p class="hint">${consent.less}</p>${groups}`}
 ${leftOut.length > 0 && html`<details><summary>${consent.leftOut}</summary>\n${scopeList(page, leftOut)}</details>`}
 ${scopes.length > 0 && html`<p class="hint">${consent[resource]}${keyLife !== undefined && html` ${consent.life} ${keyLife}.`} ${consent.take}</p>`}`;
@@ -80,7 +86,7 @@ function placeOf(goesTo: string, { here, opens }: Words['consent']): Markup {
 function checkboxes(
   { locale }: PageContext,
   heading: string,
-  { group, scopes, trust }: Pick<Consent, 'scopes'> & Pick<ShownClient, 'trust'> & { group: ScopeGroup },
+  { group, scopes, trust, byCode = false }: Pick<Choices, 'scopes' | 'trust' | 'byCode'> & { group: ScopeGroup },
 ): Markup {
   const own = [...new Set(scopes)]
     .map((scope, at) => ({ scope, id: `scope-${at}`, ...scopeWords(scope, locale) }))
@@ -88,7 +94,7 @@ function checkboxes(
   if (own.length === 0) return html``;
   return html`<fieldset>
 <legend>${heading}</legend>
-${own.map(({ scope, id, text }) => html`${checkbox({ id, name: 'scope', value: scope, text, isTicked: isTicked(scope, trust) })}\n`)}</fieldset>`;
+${own.map(({ scope, id, text }) => html`${checkbox({ id, name: 'scope', value: scope, text, isTicked: isTicked(scope, trust, byCode) })}\n`)}</fieldset>`;
 }
 
 /** Scopes in words, as a list without boxes. */
