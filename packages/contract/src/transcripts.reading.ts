@@ -117,7 +117,8 @@ export const transcriptReading = {
     auth: 'key',
     metered: true,
     idempotent: true,
-    scopes: ['transcripts', 'transcripts:read'],
+    // A model is paid for its answer: a scope that reads pays nothing.
+    scopes: ['transcripts'],
     takes: json(
       z.object({
         question: text(2_000).refine((value) => value.trim() !== '', 'must not be blank'),

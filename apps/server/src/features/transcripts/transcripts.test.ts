@@ -510,6 +510,9 @@ describe('what recordings say', () => {
       'Dan pays the hotel.',
     ]);
     const ask = async (body: object) => it().call('POST', '/v1/transcripts/ask', body);
+    const { body: reader } = await it().call('POST', '/v1/keys', { name: 'r', scopes: ['transcripts:read'] });
+    const unpaid = await it().call('POST', '/v1/transcripts/ask', { question: 'x' }, reader.key);
+    assert.deepEqual([unpaid.status, unpaid.body.error.details.scopes], [403, ['transcripts']], 'a model costs money');
     it().model.script = (response, taken) =>
       saysJson({
         found: true,
