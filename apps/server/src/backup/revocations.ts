@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { listDeleted, suspendListed } from '../features/accounts/index.ts';
 import { listRevoked, revokeListed } from '../features/keys/index.ts';
@@ -5,6 +6,13 @@ import { CommandError } from '../kernel/base/command-error.ts';
 import type { Db } from '../kernel/db/db.ts';
 import type { Instant } from '../kernel/db/instant.ts';
 import type { Store } from './store.ts';
+
+/** An account that was deleted: SHA-256 of its id. */
+const deletion = z.object({ hash: z.string().regex(/^[0-9a-f]{64}$/), at: z.iso.datetime() });
+/** The same as lists had it that were written before: the id. */
+const deletionById = z
+  .object({ id: z.uuid(), at: z.iso.datetime() })
+  .transform(({ id, at }) => ({ hash: createHash('sha256').update(id.toLowerCase()).digest('hex'), at }));
 
 /**
  * Keys that were revoked and accounts that were deleted, kept beside the backups: one from before would have them let in again.
@@ -16,7 +24,7 @@ const shape = z.object({
   at: z.iso.datetime(),
   revoked: z.array(z.uuid()),
   /** With when: an account that somebody took back by a restore was deleted before the backups of after that. */
-  deleted: z.array(z.object({ id: z.uuid(), at: z.iso.datetime() })).default([]),
+  deleted: z.array(z.union([deletion, deletionById])).default([]),
 });
 type Revocations = z.output<typeof shape>;
 
@@ -26,14 +34,14 @@ const most = 100_000;
 /** Adds to the list when the database has others than `before`; answers what it has as text, to compare the next time. */
 export async function keepRevocations(db: Db, store: Store, installation: string, before?: string): Promise<string> {
   const [revoked, deleted] = [await listRevoked(db, most), await listDeleted(db, most)];
-  const now = [...revoked, ...deleted.map(({ id, at }) => `${id} ${at}`)].join();
+  const now = [...revoked, ...deleted.map(({ hash, at }) => `${hash} ${at}`)].join();
   if (now === before) return now;
   const known = await readRevocations(store, installation);
   const list: Revocations = {
     installation,
     at: new Date().toISOString(),
     revoked: union(known?.revoked, revoked, (id) => id),
-    deleted: union(known?.deleted, deleted, ({ id }) => id),
+    deleted: union(known?.deleted, deleted, ({ hash }) => hash),
   };
   await store.replace(fileOf(installation), JSON.stringify(list));
   return now;
@@ -64,6 +72,6 @@ export async function readRevocations(store: Store, installation: string): Promi
  * back that was deleted by mistake. Answers those that the backup had as valid.
  */
 export async function applyRevocations(db: Db, { revoked, deleted }: Revocations, backedUpAt: Instant) {
-  const since = deleted.filter(({ at }) => Date.parse(at) > backedUpAt.ms).map(({ id }) => id);
+  const since = deleted.filter(({ at }) => Date.parse(at) > backedUpAt.ms).map(({ hash }) => hash);
   return { keys: await revokeListed(db, revoked), emails: await suspendListed(db, since) };
 }

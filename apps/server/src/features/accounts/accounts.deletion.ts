@@ -104,6 +104,9 @@ async function deleteOnce(parts: Parts, data: readonly AccountData[], leaving: L
   return { left, isNothing };
 }
 
+/** For how long a restore must know who was deleted: as long as the platform keeps backups, and copies of them for a year and a month. */
+export const rememberedSeconds = (backupSeconds: number): number => Math.max(backupSeconds, 400 * 86_400);
+
 /** Every five minutes: goes on with deletions that nobody works on, and looks again, for a day, at those that are done. */
 export const deleteOn = (data: readonly AccountData[]): JobDefinition => ({
   name: 'accounts.deleteOn',
@@ -116,6 +119,7 @@ export const deleteOn = (data: readonly AccountData[]): JobDefinition => ({
       if (isDone) await deleteOnce(kernel, data, leaving);
       else await deleteMarked(kernel, data, leaving, bySystem);
     }
-    await forgetDeletions(kernel.sql, kernel.clock);
+    const { everySeconds, keep } = kernel.config.backup;
+    await forgetDeletions(kernel.sql, kernel.clock, rememberedSeconds(everySeconds * keep));
   },
 });

@@ -120,20 +120,30 @@ export async function lockEmail(db: Db, id: string): Promise<string | undefined>
 /** Notes that an account's deletion began. */
 export async function beginDeletion(db: Db, id: string, email: string): Promise<void> {
   await db`
+    with remembered as (
+      insert into accounts.deleted (id_hash, deleted_at) values (${hashOf(db, db`${id}::uuid`)}, now())
+      on conflict do nothing)
     insert into accounts.deletions (account_id, email) values (${id}, ${email}) on conflict (account_id) do nothing`;
 }
 
-/** Accounts that are being deleted, or were within a day, and since when; `most` of them. */
-export async function listDeleted(db: Db, most: number): Promise<{ id: string; at: string }[]> {
-  return db<{ id: string; at: string }[]>`
-    select account_id as id, began_at as at from accounts.deletions order by account_id limit ${most}`;
+/** What is remembered of the id of a deleted account: SHA-256. */
+const hashOf = (db: Db, id: ReturnType<Db>) => db`sha256(convert_to(${id}::text, 'UTF8'))`;
+
+/** SHA-256 of the ids of accounts that are being deleted, or were, and since when; `most` of them, the newest. */
+export async function listDeleted(db: Db, most: number): Promise<{ hash: string; at: string }[]> {
+  return db<{ hash: string; at: string }[]>`
+    select encode(hash, 'hex') as hash, min(at) as at from (
+      select id_hash as hash, deleted_at as at from accounts.deleted
+      -- A release before this one wrote these alone.
+      union all select ${hashOf(db, db`account_id`)}, began_at from accounts.deletions) all_of_them
+    group by hash order by min(at) desc, hash limit ${most}`;
 }
 
-/** Suspends those of these accounts that are not; answers their addresses. */
-export async function suspendListed(db: Db, ids: readonly string[]): Promise<string[]> {
+/** Suspends those of these accounts, by SHA-256 of their ids, that are not; answers their addresses. */
+export async function suspendListed(db: Db, hashes: readonly string[]): Promise<string[]> {
   const rows = await db<{ email: string }[]>`
     update accounts.accounts set suspended_at = now()
-    where id = any(${[...ids]}::uuid[]) and suspended_at is null returning email`;
+    where encode(${hashOf(db, db`id`)}, 'hex') = any(${[...hashes]}::text[]) and suspended_at is null returning email`;
   return rows.map(({ email }) => email);
 }
 
@@ -170,9 +180,11 @@ export async function openDeletions(db: Db, time: Pick<Clock, 'instant'>) {
     where done_at is not null or tried_at < ${nowOf(db, time)} - interval '2 minutes' order by began_at`;
 }
 
-/** Forgets deletions that were done a day ago. */
-export async function forgetDeletions(db: Db, time: Pick<Clock, 'instant'>): Promise<void> {
+/** Forgets what came late of deletions that were done a day ago, and who was deleted once no backup knows them (`keptSeconds`). */
+export async function forgetDeletions(db: Db, time: Pick<Clock, 'instant'>, keptSeconds: number): Promise<void> {
   await db`delete from accounts.deletions where done_at < ${nowOf(db, time)} - interval '1 day'`;
+  await db`
+    delete from accounts.deleted where deleted_at < ${nowOf(db, time)} - make_interval(secs => ${keptSeconds}::float8)`;
 }
 
 /** Names an account. */

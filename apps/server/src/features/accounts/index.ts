@@ -24,7 +24,11 @@ export const accountsManifest: Manifest = {
   name: 'accounts',
   data: {
     tables: [],
-    keeps: { 'accounts.deletions': 'for a day, to find what came late' },
+    keeps: {
+      'accounts.deletions': 'for a day, to find what came late',
+      'accounts.deleted':
+        'SHA-256 of its id, so that no restore of an older backup lets it in again: 400 days, or as long as backups are kept',
+    },
   },
   commands: accountsCommands,
 };
