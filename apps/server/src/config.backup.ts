@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigError } from './config.error.ts';
-import { integer } from './config.fields.ts';
+import { integer, withoutUser } from './config.fields.ts';
 
 const secondsOf = { m: 60, h: 3_600, d: 86_400 } as const;
 
@@ -20,8 +20,7 @@ export const backupSettings = {
     .describe(
       'where the platform puts a backup by itself: a folder, best on another disk, or `s3://bucket/prefix` at the S3 endpoint; if unset it is what an operator chose in the hub, and without that it makes none',
     ),
-  SVC_BACKUP_S3_ENDPOINT: z
-    .url({ protocol: /^https?$/ })
+  SVC_BACKUP_S3_ENDPOINT: withoutUser(z.url({ protocol: /^https?$/ }), 'SVC_BACKUP_S3_…')
     .optional()
     .describe(
       'S3 endpoint of a bucket for backups that is reached otherwise than that of blobs; default: SVC_S3_ENDPOINT',

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { backupSettings } from './config.backup.ts';
-import { integer } from './config.fields.ts';
+import { integer, withoutUser } from './config.fields.ts';
 import { quotaSettings } from './config.quotas.ts';
 import { namesServers } from './config.servers.ts';
 
@@ -78,7 +78,9 @@ export const settings = {
   SVC_NATS_URL: url('nats:', 'tls:', 'ws:', 'wss:')
     .optional()
     .describe('NATS server as the bus between gateways; default: Postgres LISTEN/NOTIFY'),
-  SVC_S3_ENDPOINT: httpUrl.optional().describe('S3 endpoint for blobs; default: files in the data dir'),
+  SVC_S3_ENDPOINT: withoutUser(httpUrl, 'SVC_S3_…')
+    .optional()
+    .describe('S3 endpoint for blobs; default: files in the data dir'),
   SVC_S3_BUCKET: z.string().min(3).max(63).optional().describe('bucket for blobs; turns S3 on'),
   SVC_S3_REGION: z.string().min(1).default('us-east-1').describe('region of the bucket'),
   SVC_S3_ACCESS_KEY_ID: z.string().min(1).optional().describe('S3 access key; default: the AWS credential chain'),

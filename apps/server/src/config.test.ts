@@ -54,6 +54,14 @@ describe('settings', () => {
     assert.deepEqual(load({ SVC_TRUSTED_PROXIES: '127.0.0.1' }).trustedProxies, ['127.0.0.1', '::1']);
   });
 
+  test('an endpoint of a bucket with a user in it is refused with where the keys go, and is not repeated', () => {
+    for (const name of ['SVC_S3', 'SVC_BACKUP_S3']) {
+      const message = faultOf({ [`${name}_ENDPOINT`]: 'https://id:hidden-value@s3.example.com' });
+      assert.match(message, new RegExp(`^${name}_ENDPOINT: .*set ${name}_ACCESS_KEY_ID and ${name}_SECRET_ACCESS_KEY`));
+      assert.ok(!message.includes('hidden-value'));
+    }
+  });
+
   test('a flag wins over the environment', () => {
     assert.equal(load({ SVC_PORT: '1' }, { SVC_PORT: '2' }).port, 2);
     assert.equal(load({ SVC_PORT: '1' }, {}).port, 1);
@@ -72,7 +80,8 @@ describe('settings', () => {
     ],
     SVC_TRUSTED_PROXIES: ['proxy.example.com', '10.0.0.0/33', '0.0.0.0/0', '10.0.0.0/', '::1/129', 'fe80::1%eth0'],
     SVC_NATS_URL: ['localhost:4222', 'http://x', 'amqp://x'],
-    SVC_S3_ENDPOINT: ['minio:9000', 'ftp://x'],
+    SVC_S3_ENDPOINT: ['minio:9000', 'ftp://x', 'https://id:hidden@s3.example.com', 'https://id@s3.example.com'],
+    SVC_BACKUP_S3_ENDPOINT: ['ftp://x', 'https://id:hidden@s3.example.com'],
     SVC_S3_BUCKET: ['ab', 'x'.repeat(64)],
     SVC_MASTER_KEY: ['short', 'x'.repeat(31)],
     SVC_SMTP_URL: ['mail.example.com', 'http://x', 'smtp'],

@@ -48,3 +48,60 @@ test('root ends no process that the user of a data dir names, unless it is that 
     rmSync(dataDir, { recursive: true });
   }
 });
+
+/** A process that looks like a start on a data dir, and belongs to its user. */
+async function starting(dataDir: string) {
+  const own = isRoot ? { uid: 65_001, gid: 65_001 } : {};
+  if (isRoot) chownSync(dataDir, 65_001, 65_001);
+  const child = spawn('sh', ['-c', 'read line', 'up'], { ...own, stdio: ['pipe', 'ignore', 'ignore'] });
+  await once(child, 'spawn');
+  return child;
+}
+
+test('a start under way is waited for, with words, and then stopped: it is not left to run after the stop', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-stop-'));
+  const config = loadConfig({ SVC_DATA_DIR: dataDir });
+  const child = await starting(dataDir);
+  try {
+    const pid = child.pid ?? 0;
+    const started = processStart(pid);
+    writeFileSync(join(dataDir, 'start.lock'), JSON.stringify({ pid, started, nonce: 'x' }));
+    const said: string[] = [];
+    const stopping = stop(config, (line) => {
+      said.push(line);
+      // It has its database, and runs a moment later.
+      rmSync(join(dataDir, 'start.lock'));
+      const since = new Date().toISOString();
+      const about = { part: 'all', pid, started, instance_id: 'one', since, database: 'embedded' };
+      writeFileSync(join(dataDir, 'running.json'), JSON.stringify(about));
+    });
+    assert.deepEqual((await stopping).stopped, [{ part: 'all', pid }]);
+    assert.match(said.join(), new RegExp(`a start is under way, pid ${pid}`));
+    assert.ok(!isAlive(pid) || processStart(pid) === undefined);
+  } finally {
+    child.kill('SIGKILL');
+    rmSync(dataDir, { recursive: true });
+  }
+});
+
+test('a start that fails meanwhile, and a lock that was left, are no more to wait for', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-stop-'));
+  const config = loadConfig({ SVC_DATA_DIR: dataDir });
+  const child = await starting(dataDir);
+  try {
+    const pid = child.pid ?? 0;
+    writeFileSync(join(dataDir, 'start.lock'), JSON.stringify({ pid, started: processStart(pid), nonce: 'x' }));
+    const said: string[] = [];
+    const stopping = stop(config, (line) => {
+      said.push(line);
+      child.kill('SIGKILL');
+    });
+    assert.deepEqual((await stopping).stopped, []);
+    assert.equal(said.length, 1);
+    // The same file names a process that is gone.
+    assert.deepEqual((await stop(config, (line) => said.push(line))).stopped, []);
+    assert.equal(said.length, 1);
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+});

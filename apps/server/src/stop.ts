@@ -1,7 +1,7 @@
 import { readFileSync, readlinkSync, statSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAlive, isRunning } from '@svc/process-lock';
+import { isAlive, isRunning, lockHolder, processStart } from '@svc/process-lock';
 import type { Config } from './config.ts';
 import { endLeftDatabase } from './database.ts';
 import { CommandError } from './kernel/base/command-error.ts';
@@ -48,12 +48,47 @@ function isSvc(pid: number): boolean {
   );
 }
 
+/** Whether a process is a start of the platform, and no command beside it; true where nobody can tell. */
+function isStart(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes('up');
+  } catch {
+    return true;
+  }
+}
+
 /**
- * Has the processes of a data dir drain and end, and waits for them. Throws `CommandError` when one does not, or is another
- * user's. Nothing runs: nothing to stop.
+ * Waits for a start under way, which no record names yet, until it runs or ended; else it would run on after the stop. A command
+ * that starts the database is waited for until it did. Throws `CommandError` when that takes too long.
  */
-export async function stop(config: Config): Promise<Stopped> {
+async function waitForStart(dataDir: string, say: (line: string) => void): Promise<void> {
+  const lock = join(dataDir, 'start.lock');
+  const pid = await lockHolder(lock);
+  const isKnown = (): boolean => findRunningProcesses(dataDir).some((one) => one.pid === pid);
+  if (pid === undefined || isKnown()) return;
+  const started = processStart(pid);
+  const isOver = isStart(pid) ? () => Promise.resolve(false) : async () => (await lockHolder(lock)) !== pid;
+  say(`a start is under way, pid ${pid}: it is waited for, and then stopped`);
+  const until = performance.now() + endMs;
+  while (processStart(pid) === started && !isKnown() && !(await isOver())) {
+    if (performance.now() > until)
+      throw new CommandError(
+        `pid ${pid} still starts after ${endMs / 1_000} s: see its log, then stop again, or: kill ${pid}`,
+      );
+    await delay(lookEveryMs);
+  }
+}
+
+/**
+ * Has the processes of a data dir drain and end, and waits for them; for a start under way too. Throws `CommandError` when one
+ * does not, or is another user's. Nothing runs: nothing to stop. `say` gets a sentence for whom it waits.
+ */
+export async function stop(
+  config: Config,
+  say: (line: string) => void = (line) => void process.stderr.write(`${line}\n`),
+): Promise<Stopped> {
   const dataDir = findDataDir(config);
+  await waitForStart(dataDir, say);
   const processes = findRunningProcesses(dataDir);
   for (const { pid } of processes) {
     requireOurs(dataDir, pid);

@@ -20,8 +20,8 @@ const oneScript = new RegExp(
 );
 const ofNoScript = /[\p{sc=Common}\p{sc=Inherited}]/gu;
 /** Letters of other scripts that nobody tells from Latin ones; a whole name of them is read as another one. */
-const likeLatin = /^[аеорсухіјѕһԁԛԝӏьгпквмнтАВЕКМНОРСТУХІЈЅԌᴢαονρτυχικηΑΒΕΖΗΙΚΜΝΟΡΤΥΧ]+$/u;
-const ascii = /^[\x00-\x7f]*$/;
+const likeLatin = /^[аеорсухіјѕһӏԁԛԝАВЕКМНОРСТУХІЈЅԌαονρυΑΒΕΖΗΙΚΜΝΟΡΤΥΧ]+$/u;
+const ascii = /^\p{ASCII}*$/u;
 
 const isOneScript = (text: string): boolean => oneScript.test(text.replace(ofNoScript, ''));
 

@@ -108,12 +108,14 @@ describe('invitations into environments', () => {
     assert.deepEqual(await invitationsOf(other), []);
   });
 
-  test('nobody accepts what a suspended account sent, until it goes on', async () => {
+  test('nobody sees or accepts what a suspended account sent, until it goes on', async () => {
     const { path, owner, person } = await invited();
     const { sql } = gateway.kernel;
     await sql`update accounts.accounts set suspended_at = now() where id = ${owner.id}`;
     assert.equal((await ask(person, 'POST', `${path}/members/me/accept`)).status, 404);
+    assert.deepEqual(await invitationsOf(person), []);
     await sql`update accounts.accounts set suspended_at = null where id = ${owner.id}`;
+    assert.equal((await invitationsOf(person)).length, 1);
     assert.equal((await ask(person, 'POST', `${path}/members/me/accept`)).status, 200);
   });
 

@@ -86,12 +86,13 @@ export interface WaitingInvitation {
   created_at: string;
 }
 
-/** What waits for a person, newest first. */
+/** What waits for a person, newest first: not of who is suspended or leaves, whose invitation nobody can accept. */
 export async function waitingOf(db: Db, accountId: string): Promise<WaitingInvitation[]> {
   return db<WaitingInvitation[]>`
     select i.account_id, i.environment_id, e.name as environment_name, i.role, i.invited_by, a.email, i.created_at
     from environments.invitations i join environments.environments e on e.id = i.environment_id
     join accounts.people_view a on a.id = i.invited_by
+    join accounts.standing_view s on s.id = i.invited_by and not s.suspended and not s.deleting
     where i.account_id = ${accountId} and i.declined_at is null and e.state <> 'destroyed'
     order by i.created_at desc, i.environment_id limit ${mostWaiting}`;
 }
