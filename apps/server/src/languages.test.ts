@@ -16,6 +16,7 @@ const kinds: Readonly<Record<string, keyof Words['alerts'] | 'an agent'>> = {
   'environment.budget': 'environments',
   'environment.failed': 'environments',
   'environment.invited': 'environments',
+  'environment.handed_over': 'environments',
   'environment.member_added': 'environments',
   'environment.stopped_idle': 'environments',
   'exec.done': 'execs',

@@ -25,9 +25,8 @@ export const accountsManifest: Manifest = {
   data: {
     tables: [],
     keeps: {
-      'accounts.deletions': 'for a day, to find what came late',
-      'accounts.deleted':
-        'SHA-256 of its id, so that no restore of an older backup lets it in again: 400 days, or as long as backups are kept',
+      'accounts.deletions':
+        'for a day, to find what came late; SHA-256 of its id stays in `accounts.deleted` for 400 days, or as long as backups are kept',
     },
   },
   commands: accountsCommands,
