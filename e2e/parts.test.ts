@@ -117,7 +117,7 @@ describe('parts of the platform as processes of their own', () => {
     const [far, probes] = [await freePort(), await freePort()];
     relaySettings = { ...settings, SVC_PORT: String(far), SVC_METRICS_PORT: String(probes) };
     relay = start(['up', '--only', 'relay'], relaySettings);
-    await relay.printed(new RegExp(`svc relay runs at http://127\\.0\\.0\\.1:${far}/relay, health and metrics at `));
+    await relay.printed(new RegExp(`svc relay runs at http://localhost:${far}/relay, health and metrics at `));
     for (const path of ['/health', '/health/ready']) {
       assert.equal(await answers(`http://127.0.0.1:${far}${path}`), 200, path);
     }
