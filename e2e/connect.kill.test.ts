@@ -39,20 +39,30 @@ async function openFront() {
   return front;
 }
 
-/** What stops a client at a step of its own until the process is gone. */
+/** Stops each client at a step of its own, and lets it go on when it is told to. */
 class Stop {
-  readonly gone = Promise.withResolvers<void>();
-  readonly #reached = new Map<string, () => void>();
+  readonly #reached = new Map<string, PromiseWithResolvers<void>>();
+  readonly #released = new Map<string, PromiseWithResolvers<void>>();
 
   /** Resolves when the client of this step is there. */
   reached(step: string): Promise<void> {
-    return new Promise((resolve) => void this.#reached.set(step, resolve));
+    return of(this.#reached, step).promise;
   }
 
   async hold(step: string): Promise<void> {
-    this.#reached.get(step)?.();
-    await this.gone.promise;
+    of(this.#reached, step).resolve();
+    await of(this.#released, step).promise;
   }
+
+  release(step: string): void {
+    of(this.#released, step).resolve();
+  }
+}
+
+function of(all: Map<string, PromiseWithResolvers<void>>, step: string): PromiseWithResolvers<void> {
+  const one = all.get(step) ?? Promise.withResolvers<void>();
+  all.set(step, one);
+  return one;
 }
 
 test('a kill -9 of the gateway that serves five clients, each at another step of its way in, asks none to sign in again', async () => {
@@ -78,7 +88,7 @@ test('a kill -9 of the gateway that serves five clients, each at another step of
 
   const stop = new Stop();
   const client = connectingClients.find(({ name }) => name === 'Zed') ?? assert.fail();
-  const ends: Promise<void>[] = [];
+  const ends = new Map<string, Promise<void>>();
   for (const [step, { path, count, isUnsent = false }] of Object.entries(steps)) {
     let seen = 0;
     const reached = stop.reached(step);
@@ -110,12 +120,15 @@ test('a kill -9 of the gateway that serves five clients, each at another step of
       assert.equal(machine.signIns, 1, step);
     };
     const end = goThrough();
-    ends.push(end);
+    ends.set(step, end);
     // One after the other to its step: they share a browser.
     await Promise.race([reached, end]);
   }
   await dying.end('SIGKILL');
   front.port = Number(new URL(t.gateway.url).port);
-  stop.gone.resolve();
-  await Promise.all(ends);
+  // One after the other again: some go through a page of it.
+  for (const [step, end] of ends) {
+    stop.release(step);
+    await end;
+  }
 });
