@@ -207,11 +207,14 @@ async function runLane(out: Writable): Promise<void> {
 
 async function end(): Promise<void> {
   clearInterval(looking);
+  // A lane whose file is ended here takes no other one.
+  queue = [];
   endBuild();
   for (const family of families) family.killWhole();
   if (node && 'close' in node) await node.close();
   if (postgres) await stopPostgres(postgres);
   scratch.remove();
+  removeLeftAccounts();
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end().then(() => process.exit(1)));
 

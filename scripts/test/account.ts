@@ -7,13 +7,14 @@ export interface Account {
   close(): void;
 }
 
+/** Where systems mount it, alone or with the controller `cpu`. */
 const root = '/sys/fs/cgroup/cpuacct';
 const prefix = 'svc-tests-';
 
 /** The group of this process; empty where there is none. */
 function ownGroup(): string {
   try {
-    return /:cpuacct:(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1] ?? '';
+    return /^\d+:(?:[^:]*,)?cpuacct(?:,[^:]*)?:(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1] ?? '';
   } catch {
     return '';
   }
@@ -32,19 +33,22 @@ export function removeLeftAccounts(): void {
  */
 export function openAccount(pid: number): Account | undefined {
   const own = ownGroup();
-  if (own === '') return undefined;
+  if (own === '' || pid === 0) return undefined;
   const folder = `${root}${own}/${prefix}${pid}`;
   try {
     mkdirSync(folder);
     writeFileSync(`${folder}/cgroup.procs`, String(pid));
   } catch {
+    remove(folder);
     return undefined;
   }
   return { path: `${folder}/cpuacct.usage`, close: () => remove(folder) };
 }
 
+/** With those of runs that a test of the runner began in it. */
 function remove(folder: string): void {
   try {
+    for (const name of readdirSync(folder)) if (name.startsWith(prefix)) remove(`${folder}/${name}`);
     rmdirSync(folder);
   } catch {
     // What was left running is still in it.

@@ -119,8 +119,8 @@ export async function runFiles(
   }
   family.kill();
   families.delete(family);
-  account?.close();
   await Promise.race([closed, delay(lastWordsMs, undefined, { ref: false })]);
+  account?.close();
   child.stdout?.destroy();
   if (reach !== undefined) {
     const ofPrograms = functionsIn(root, reach);

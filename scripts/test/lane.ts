@@ -15,6 +15,9 @@ import { type CoveredScript, functionsOf } from './reach.ts';
 
 /** Runs test files in this process, one test after the other, and tells the runner what comes of them. */
 const [{ root, endMs, files, account }] = (await once(process, 'message')) as [Work];
+// A run that was killed hears nothing any more; to listen for it keeps no process alive.
+process.once('disconnect', () => process.exit(1));
+process.channel?.unref();
 const { stdout } = process;
 const running = followTests();
 const openNow = watchOpen(running);
