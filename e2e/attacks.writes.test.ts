@@ -22,8 +22,20 @@ const borne: Readonly<Record<string, string>> = {
 };
 /** Statements of one request that wait for their answer at one time: what each holds is written in one turn of the loop. */
 const mostAtOnce = 16;
-/** Bodies that no mending makes valid, each with the reason. */
+const toModels = 'what a model is asked goes to it as it is, and is bounded by the values of a body';
+const equal = 'a list of other entries alone, which are not told from the document';
+/** Writes whose long lists no mending makes valid, each with the reason. */
 const unsent: Readonly<Record<string, string>> = {
+  'chat.completions': toModels,
+  'messages.create': toModels,
+  'messages.countTokens': toModels,
+  'responses.create': toModels,
+  'embeddings.create': toModels,
+  'hosts.exec': 'its map is of variables, whose names have a form of their own',
+  'prompts.verifyAll': equal,
+  'transcripts.ask': equal,
+  'transcripts.setVocabulary': equal,
+  'me.reauth': 'its proof is an object of the browser, without a list',
   'schedules.update': 'a spec goes by its kind, which stands elsewhere; schedules.create sends the same fields',
 };
 /** A body that is refused is mended so often. */
@@ -42,6 +54,8 @@ const few = 30;
 
 interface Sent {
   status: number;
+  /** What was taken in the end still has a long list or map. */
+  isDear: boolean;
   statements: number;
   atOnce: number;
   bytes: number;
@@ -72,6 +86,7 @@ async function sendDearest(world: World, document: Document, id: string): Promis
     assert.ok(answer.status < 500, `${id}: ${answer.status} ${text.slice(0, 300)}`);
     const sent = {
       status: answer.status,
+      isDear: hasMany(body),
       statements: count.statements,
       atOnce: count.atOnce,
       bytes: JSON.stringify(body ?? '').length,
@@ -82,7 +97,7 @@ async function sendDearest(world: World, document: Document, id: string): Promis
 }
 
 describe('the dearest body that a write takes', () => {
-  test('asks the database as often as a small one, and little at once: no statement for each entry', async () => {
+  test('asks the database 32 things at most, and 16 at once: no statement for each entry', async () => {
     await using world = await openWorld();
     const document = (await (await fetch(`${world.helper.url}/openapi.json`)).json()) as Document;
     const over: object[] = [];
@@ -92,7 +107,7 @@ describe('the dearest body that a write takes', () => {
       const done = await sendDearest(world, document, id);
       if (!done) continue;
       sent += 1;
-      if (done.status >= 400 && unsent[id] === undefined) refused.push(id);
+      if ((done.status >= 400 || !done.isDear) && unsent[id] === undefined) refused.push(`${id}: ${done.status}`);
       const hasTooMany = done.statements > mostStatements && borne[id] === undefined;
       if (hasTooMany || done.atOnce > mostAtOnce) over.push({ id, ...done });
     }

@@ -39,11 +39,12 @@ test("the Inspector's command line connects, is let in once, and lists the tools
     });
     const said = text(child.stdout);
     let heard = '';
+    let isAsked = false;
     child.stderr.setEncoding('utf8').on('data', (part: string) => {
-      const before = /http\S+\/authorize\?\S+/.test(heard);
       heard += part;
       const [address] = /http\S+\/authorize\?\S+(?=\s)/.exec(heard) ?? [];
-      if (before || address === undefined) return;
+      if (isAsked || address === undefined) return;
+      isAsked = true;
       signIns += 1;
       void browser.letIn(address, callback).then(({ answer }) => fetch(answer));
     });
