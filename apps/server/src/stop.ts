@@ -58,7 +58,7 @@ function isStart(pid: number): boolean {
 }
 
 /**
- * Waits for a start under way, which no record names yet, until it runs or ended; else it would run on after the stop. A command
+ * Waits for a start that brings up its database, which no record names yet, until it runs or ended; else it would run on. A command
  * that starts the database is waited for until it did. Throws `CommandError` when that takes too long.
  */
 async function waitForStart(dataDir: string, say: (line: string) => void): Promise<void> {

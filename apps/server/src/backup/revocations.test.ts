@@ -31,7 +31,7 @@ test('a copy that knows of less takes nothing out of the list, and a restore let
   await keepRevocations(sql, store, installation);
   const listed = async () => {
     const list = await readRevocations(store, installation);
-    return [list?.revoked, list?.deleted.map(({ hash }) => hash)];
+    return [list?.revoked, list?.removed.map(({ hash }) => hash)];
   };
   assert.deepEqual(await listed(), [[id], [hashOf(gone)]]);
   assert.ok(!(await store.read(`svc-${installation.slice(0, 12)}-revoked.json`))?.includes(gone));
@@ -46,7 +46,8 @@ test('a copy that knows of less takes nothing out of the list, and a restore let
     installation,
     at,
     revoked: [id],
-    deleted: [t.account.id, gone].map((one) => ({ hash: hashOf(one), at })),
+    removed: [t.account.id, gone].map((one) => ({ hash: hashOf(one), at })),
+    deleted: [],
   };
   // A backup of after the deletion has the account because somebody took it back.
   const newer = await applyRevocations(sql, { ...list, revoked: [] }, instantOf(Date.parse(at) + 1));
@@ -75,7 +76,7 @@ test('who was deleted is known as long as backups are kept, 400 days at least, a
   await keepRevocations(sql, store, installation);
   const list = await readRevocations(store, installation);
   assert.deepEqual(
-    list?.deleted.map(({ hash }) => hash),
+    list?.removed.map(({ hash }) => hash),
     [hashOf(gone)],
   );
   clock.leap(2 * 86_400_000);

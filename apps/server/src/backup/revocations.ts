@@ -8,11 +8,9 @@ import type { Instant } from '../kernel/db/instant.ts';
 import type { Store } from './store.ts';
 
 /** An account that was deleted: SHA-256 of its id. */
-const deletion = z.object({ hash: z.string().regex(/^[0-9a-f]{64}$/), at: z.iso.datetime() });
-/** The same as lists had it that were written before: the id. */
-const deletionById = z
-  .object({ id: z.uuid(), at: z.iso.datetime() })
-  .transform(({ id, at }) => ({ hash: createHash('sha256').update(id.toLowerCase()).digest('hex'), at }));
+const removal = z.object({ hash: z.string().regex(/^[0-9a-f]{64}$/), at: z.iso.datetime() });
+/** The same as the release before wrote it, which reads the list too: the id. */
+const deletion = z.object({ id: z.uuid(), at: z.iso.datetime() });
 
 /**
  * Keys that were revoked and accounts that were deleted, kept beside the backups: one from before would have them let in again.
@@ -24,7 +22,8 @@ const shape = z.object({
   at: z.iso.datetime(),
   revoked: z.array(z.uuid()),
   /** With when: an account that somebody took back by a restore was deleted before the backups of after that. */
-  deleted: z.array(z.union([deletion, deletionById])).default([]),
+  removed: z.array(removal).default([]),
+  deleted: z.array(deletion).default([]),
 });
 type Revocations = z.output<typeof shape>;
 
@@ -41,7 +40,8 @@ export async function keepRevocations(db: Db, store: Store, installation: string
     installation,
     at: new Date().toISOString(),
     revoked: union(known?.revoked, revoked, (id) => id),
-    deleted: union(known?.deleted, deleted, ({ hash }) => hash),
+    removed: union(known?.removed, deleted, ({ hash }) => hash),
+    deleted: known?.deleted ?? [],
   };
   await store.replace(fileOf(installation), JSON.stringify(list));
   return now;
@@ -71,7 +71,10 @@ export async function readRevocations(store: Store, installation: string): Promi
  * Revokes the listed keys again, and suspends the accounts that were deleted after the backup: whoever restores may want one
  * back that was deleted by mistake. Answers those that the backup had as valid.
  */
-export async function applyRevocations(db: Db, { revoked, deleted }: Revocations, backedUpAt: Instant) {
-  const since = deleted.filter(({ at }) => Date.parse(at) > backedUpAt.ms).map(({ hash }) => hash);
+export async function applyRevocations(db: Db, { revoked, removed, deleted }: Revocations, backedUpAt: Instant) {
+  const all = [...removed, ...deleted.map(({ id, at }) => ({ hash: hashOf(id), at }))];
+  const since = all.filter(({ at }) => Date.parse(at) > backedUpAt.ms).map(({ hash }) => hash);
   return { keys: await revokeListed(db, revoked), emails: await suspendListed(db, since) };
 }
+
+const hashOf = (id: string): string => createHash('sha256').update(id.toLowerCase()).digest('hex');
