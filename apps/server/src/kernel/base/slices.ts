@@ -11,7 +11,7 @@ let began = 0;
  * Waits for a slice of the event loop. Long work of all requests takes turns: one slice in a turn of the loop, so that
  * sixteen of them hold up the others no longer than one does.
  */
-function nextSlice(): Promise<void> {
+export function nextSlice(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   waiting.push(resolve);
   plan();

@@ -5,6 +5,7 @@ import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest, until } from '../../testing.ts';
 import { testClock } from '../base/clock.ts';
 import { Bodies } from './bodies.ts';
+import { JsonScanner } from './json.ts';
 import { Spool } from './spool.ts';
 
 const mib = 1024 * 1024;
@@ -43,6 +44,32 @@ describe('bodies', () => {
       assert.deepEqual([answer.status, answer.body.error.code], [400, 'bad_request']);
       assert.match(answer.body.error.message, /100 deep|250,000 values/);
     }
+  });
+
+  test('of large bodies that are there at once one is read in a turn of the loop', async (context) => {
+    const read: number[] = [];
+    let turn = 0;
+    const turning = { isOver: false };
+    const next = (): void => {
+      turn += 1;
+      if (!turning.isOver) setImmediate(next);
+    };
+    const { parse } = JsonScanner.prototype;
+    context.mock.method(JsonScanner.prototype, 'parse', function (this: JsonScanner, bytes: Buffer) {
+      read.push(turn);
+      return parse.call(this, bytes);
+    });
+    const { bodies } = gateway.app.http;
+    const sent = Array.from({ length: 8 }, () => halfSent(account.key, 100_000, 100_002));
+    await until(() => bodies.heldBytes() >= 8 * 100_000);
+    await until(() => sent.every(({ socket }) => socket.writableLength === 0));
+    next();
+    for (const { socket } of sent) socket.write('"}');
+    await until(() => sent.every(({ answer }) => answer() !== ''));
+    turning.isOver = true;
+    for (const { socket } of sent) socket.destroy();
+    assert.equal(read.length, 8);
+    assert.equal(new Set(read).size, 8, read.join());
   });
 
   test('a large body waits for room in its account’s 16 MiB for 10 s, then 429; others are served meanwhile', async () => {

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { type Bodies, endedEarly, smallBytes } from './bodies.ts';
 import { ApiError, badRequest } from '../base/errors.ts';
+import { nextSlice } from '../base/slices.ts';
 import { JsonScanner, parseAtOnce } from './json.ts';
 import { askForBody } from './leftover.ts';
 
@@ -138,6 +139,8 @@ async function readLong(
   if (hash) request.bodyHash = hash.digest();
   if (bytes.length === 0) return undefined;
   if (request.routeOptions.config.keepsBody) request.bodyBytes = bytes;
+  // Of sixteen that came at once one is read, checked and begun in a turn of the loop.
+  if (bytes.length > smallBytes) await nextSlice();
   return parseBody(scanner, bytes);
 }
 
