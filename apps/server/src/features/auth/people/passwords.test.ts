@@ -55,7 +55,7 @@ describe('a new password', () => {
 
 describe('hashing of passwords', () => {
   test('two run at once, twenty wait, and the 23rd is refused with when to try again', async () => {
-    const hashing = new PasswordHashing();
+    const hashing = new PasswordHashing(2);
     const all = Array.from({ length: 2 }, () => hashing.hash(good, home));
     assert.equal(hashing.waiting, 0);
     all.push(hashing.hash(good, home));
@@ -74,7 +74,7 @@ describe('hashing of passwords', () => {
   });
 
   test('is argon2id with 19 MiB, two passes and a salt of its own, in PHC form', async () => {
-    const hashing = new PasswordHashing();
+    const hashing = new PasswordHashing(2);
     const hash = await hashing.hash(good, home);
     assert.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
     assert.deepEqual(
@@ -89,13 +89,13 @@ describe('hashing of passwords', () => {
   });
 
   test('a password is the same however its letters are put together', async () => {
-    const hashing = new PasswordHashing();
+    const hashing = new PasswordHashing(2);
     const hash = await hashing.hash('ărciumă țâfnoasă'.normalize('NFD'), home);
     assert.equal(await hashing.verify('ărciumă țâfnoasă'.normalize('NFC'), hash, home), true);
   });
 
   test('places go in turn by who asks, and one that asks for too many is refused first', async () => {
-    const hashing = new PasswordHashing();
+    const hashing = new PasswordHashing(2);
     const order: string[] = [];
     const ask = (asker: string) =>
       hashing.hash(good, asker).then(
@@ -121,7 +121,7 @@ describe('signing in by password', () => {
     sql: kernel.sql,
     clock: kernel.clock,
     audit: kernel.audit,
-    hashing: new PasswordHashing(),
+    hashing: new PasswordHashing(2),
     guesses: new Guesses(kernel),
   });
   const person = async (): Promise<TestAccount> => {
@@ -264,7 +264,7 @@ describe('signing in by password', () => {
 
   test('what was refused for want of a place counts for nothing', async () => {
     const { email, id: accountId } = await person();
-    const full = new PasswordHashing();
+    const full = new PasswordHashing(2);
     full.verify = () => Promise.reject(new ApiError('unavailable', 'full'));
     const parts = { ...partsOf(), hashing: full };
     for (let i = 0; i < 6; i += 1) await assert.rejects(tryIt(email, good, home, parts), { code: 'unavailable' });
