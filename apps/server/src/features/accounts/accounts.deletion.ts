@@ -10,7 +10,6 @@ import {
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import type { JobDefinition } from '../../kernel/feature.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
 import {
   beginDeletion,
   deleteAccountRow,
@@ -31,8 +30,6 @@ interface Deletion {
   left: Counts;
 }
 
-type Parts = Deleting & Pick<Kernel, 'gateways'>;
-
 /** Requests that were under way may write for this long, such as usage records. */
 const settleMs = 1_000;
 const mostPasses = 5;
@@ -42,7 +39,7 @@ const mostPasses = 5;
  * end, and nothing of it runs. A second time changes nothing. `first` is called in the transaction, and may refuse by throwing.
  */
 export async function markDeleted(
-  { sql, gateways }: Pick<Parts, 'sql' | 'gateways'>,
+  { sql, gateways }: Pick<Deleting, 'sql' | 'gateways'>,
   accountId: string,
   by: Who,
   first: (tx: Db) => Promise<void> = async () => {},
@@ -61,7 +58,7 @@ export async function markDeleted(
 
 /** Deletes everything of a marked account, the account last. May be interrupted anywhere, and repeated. */
 export async function deleteMarked(
-  parts: Parts,
+  parts: Deleting,
   data: readonly AccountData[],
   leaving: Leaving,
   by: Who,
@@ -90,7 +87,7 @@ export async function deleteMarked(
   return { deleted, left };
 }
 
-async function deleteOnce(parts: Parts, data: readonly AccountData[], leaving: Leaving) {
+async function deleteOnce(parts: Deleting, data: readonly AccountData[], leaving: Leaving) {
   const left: Counts = {};
   let isNothing = true;
   for (const each of data) {

@@ -76,7 +76,7 @@ describe('machines of environments at a provider', () => {
     assert.equal(c.fake.count('POST /servers'), 1);
   });
 
-  test('it goes on to serve when who made it leaves the environment, and nobody else serves with that role', async () => {
+  test('it goes on to serve for its next owner when who made it leaves the environment, and nobody else serves with that role', async () => {
     await using c = await openClouds();
     const id = await c.make();
     await c.turn();
@@ -96,14 +96,15 @@ describe('machines of environments at a provider', () => {
     const stranger = await createAccount(c.t.gateway);
     assert.deepEqual(
       [
-        await serves(c.t.account.id, device),
-        await serves(c.t.account.id, randomUUID()),
+        await serves(other.id, device),
+        await serves(other.id, randomUUID()),
         await serves(stranger.id, device),
+        await serves(c.t.account.id, device),
       ],
-      ['serves', 'forbidden', 'not_found'],
+      ['serves', 'forbidden', 'not_found', 'not_found'],
     );
     await c.ask('POST', `/v1/environments/${id}/destroy`, undefined, other);
-    assert.equal(await serves(c.t.account.id, device), 'not_found');
+    assert.equal(await serves(other.id, device), 'not_found');
   });
 
   test('EC2 does the same for environments of its provider', async () => {

@@ -98,6 +98,22 @@ export async function bindDevice(
   return rows.length > 0;
 }
 
+/**
+ * Gives a device that a key serves as to another account, with the key. One that has a device of this id keeps its own; the key
+ * is free then.
+ */
+export async function moveDevice(
+  db: Db,
+  { from, to, id, keyId }: { from: string; to: string; id: string; keyId: string },
+): Promise<void> {
+  await db`
+    with gone as (
+      delete from devices.devices where account_id = ${from} and id = ${id} and served_by = ${keyId} returning *)
+    insert into devices.devices (account_id, id, name, platform, created_at, last_seen, served_by, sole_key, listened_at)
+    select ${to}::uuid, id, name, platform, created_at, last_seen, served_by, sole_key, listened_at from gone
+    on conflict (account_id, id) do nothing`;
+}
+
 /** Notes that a device listens for what it is asked to do. */
 export async function noteListens(db: Db, accountId: string, id: string): Promise<void> {
   await db`update devices.devices set listened_at = now() where account_id = ${accountId} and id = ${id}`;

@@ -21,6 +21,38 @@ export async function deleteMachineKey(db: Db, environmentId: string): Promise<M
   return row;
 }
 
+/** The key of an environment's machine that is another account's than the environment is, with its device. */
+export async function findStrayKey(
+  db: Db,
+  environmentId: string,
+): Promise<(MachineKey & { owner: string; device_id: string | null }) | undefined> {
+  const [row] = await db<(MachineKey & { owner: string; device_id: string | null })[]>`
+    select k.environment_id, k.account_id, k.key_id, e.account_id as owner, e.device_id
+    from environments.machine_keys k join environments.environments e on e.id = k.environment_id
+    where k.environment_id = ${environmentId} and k.account_id <> e.account_id for update of k`;
+  return row;
+}
+
+/** Says whose the key of an environment's machine is. */
+export async function giveMachineKey(db: Db, environmentId: string, accountId: string): Promise<void> {
+  await db`update environments.machine_keys set account_id = ${accountId} where environment_id = ${environmentId}`;
+}
+
+/** Gives the token that the platform made for an environment's machine to who has the environment. */
+export async function giveOwnToken(db: Db, environmentId: string): Promise<void> {
+  await db`
+    update environments.tokens t set created_by = e.account_id from environments.environments e
+    where e.id = t.environment_id and t.environment_id = ${environmentId} and t.key_id is null`;
+}
+
+/** Environments that are an account's, or whose machine has a key of it. */
+export async function heldBy(db: Db, accountId: string): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from environments.environments where account_id = ${accountId}
+    union select environment_id from environments.machine_keys where account_id = ${accountId} order by 1`;
+  return rows.map(({ id }) => id);
+}
+
 /** An environment, and what an account has to do with it. */
 type ServedRow = Pick<EnvironmentRow, 'state' | 'device_id'> & {
   role: EnvironmentRole | null;

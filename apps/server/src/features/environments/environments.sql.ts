@@ -129,8 +129,8 @@ export async function changeEnvironment(
   return row as EnvironmentRow;
 }
 
-/** An environment whose owner left, or is lowered, goes to the owner who has been there longest; so do all of an account. */
-export async function passOn(db: Db, accountId: string, id?: string): Promise<void> {
+/** An environment whose owner left, or is lowered, goes to the owner who has been there longest. */
+export async function passOnRow(db: Db, accountId: string, id: string): Promise<void> {
   await db`
     update environments.environments e set account_id = heir.account_id
     from (
@@ -138,7 +138,7 @@ export async function passOn(db: Db, accountId: string, id?: string): Promise<vo
       where m.role = 'owner' and m.account_id <> ${accountId}
         and m.environment_id in (select o.id from environments.environments o where o.account_id = ${accountId})
       order by m.environment_id, m.created_at, m.account_id) heir
-    where e.id = heir.environment_id ${id === undefined ? db`` : db`and e.id = ${id}`}`;
+    where e.id = heir.environment_id and e.id = ${id}`;
 }
 
 /** Forgets who did something in environments that stay. */

@@ -2,7 +2,8 @@ import type { Db } from '../../kernel/db/db.ts';
 import type { Manifest } from '../../kernel/feature.ts';
 import { environmentMachine } from './environments.moves.ts';
 export { lockEnvironment } from './environments.sql.ts';
-import { environmentsQuota, forgetDoer, listSeen, passOn } from './environments.sql.ts';
+import { environmentsQuota, forgetDoer, listSeen } from './environments.sql.ts';
+import { passOnAll } from './environments.machines.ts';
 import { toEnvironment } from './environments.view.ts';
 
 export { sealedDataKeys } from './secrets/seal.ts';
@@ -49,8 +50,8 @@ export const environmentsManifest: Manifest = {
       'environments.removed',
       'environments.untold',
     ],
-    async end({ sql }, { accountId }) {
-      await passOn(sql, accountId);
+    async end({ sql, gateways }, { accountId }) {
+      await passOnAll({ sql, gateways }, accountId);
       await forgetDoer(sql, accountId);
       await dropSent(sql, accountId);
       return { deleted: {} };

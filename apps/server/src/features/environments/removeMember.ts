@@ -6,7 +6,8 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkRole, holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
 import { resolveInvited } from './environments.notify.ts';
-import { lockEnvironment, passOn } from './environments.sql.ts';
+import { passOn } from './environments.machines.ts';
+import { lockEnvironment } from './environments.sql.ts';
 import type { Environments } from './environments.store.ts';
 import { declineInvitation, dropSent, withdrawInvitation } from './people/invitations.sql.ts';
 import { noteOut } from './people/lost.ts';
@@ -61,6 +62,6 @@ async function takeOut(
   // A release that knew of no invitations may have made a member of somebody who is invited.
   await withdrawInvitation(tx, context.clock, id, userId);
   await dropSent(tx, userId, id);
-  if (userId === row.account_id) await passOn(tx, userId, id);
+  if (userId === row.account_id) await passOn(tx, context.kernel, userId, id);
   await environments.tell(tx, row, doerOf(context), { kind: 'member_removed', payload });
 }

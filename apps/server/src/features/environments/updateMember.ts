@@ -3,7 +3,7 @@ import { appOf, noteLetIn } from '../../kernel/records/let-in.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { holdThere, isAtLeast } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
-import { passOn } from './environments.sql.ts';
+import { passOn } from './environments.machines.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
 import { changeInvitedRole, dropSent } from './people/invitations.sql.ts';
@@ -30,7 +30,7 @@ export const updateMember = (environments: Environments): Operation =>
       if (member.accepted_at !== null) await noteChanged(tx, actor, member, isLess);
       // Nobody comes in by the word of somebody who could not give it now.
       if (isLess) await dropSent(tx, userId, id);
-      if (userId === row.account_id && role !== 'owner') await passOn(tx, userId, id);
+      if (userId === row.account_id && role !== 'owner') await passOn(tx, context.kernel, userId, id);
       const payload = { user_id: userId, from: member.role, to: role };
       await environments.tell(tx, row, doerOf(context), { kind: 'member_changed', payload });
       return { member: toChangedMember({ ...member, role }) };

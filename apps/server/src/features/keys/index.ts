@@ -5,7 +5,7 @@ import { findGrant, keysQuota } from './keys.sql.ts';
 import { deleteReservations } from './spend/spend.sql.ts';
 
 export type { ConnectionOfKey } from './connect.ts';
-export { revokeWithin } from './keys.change.ts';
+export { moveKey, revokeWithin } from './keys.change.ts';
 export { changeConnection, closeConnection, keyOfPerson, openConnection } from './keys.connections.ts';
 export { issueKey } from './keys.issue.ts';
 export type { KeyLookup } from './keys.lookup.ts';

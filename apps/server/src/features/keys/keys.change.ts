@@ -4,7 +4,16 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { type Db, inTransaction, onCommit } from '../../kernel/db/db.ts';
 import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { lockQuota } from '../../kernel/records/quotas.ts';
-import { countLive, type KeyChange, type KeyRow, keysQuota, lockDescendants, lockKey, updateKey } from './keys.sql.ts';
+import {
+  countLive,
+  giveKey,
+  type KeyChange,
+  type KeyRow,
+  keysQuota,
+  lockDescendants,
+  lockKey,
+  updateKey,
+} from './keys.sql.ts';
 
 /** Whose key is changed, and by whom. */
 interface Change {
@@ -93,6 +102,22 @@ export async function revokeWithin(
   if (!row || row.status === 'revoked') return;
   await revokeIn(tx, row, by);
   await onCommit(tx, () => forget(kernel, accountId, [id]));
+}
+
+/** Gives a key that has none below it to another account, in a transaction: its text stays, what it reaches is that account's. */
+export async function moveKey(
+  tx: Db,
+  kernel: Pick<Kernel, 'gateways'>,
+  id: string,
+  { from, to, by }: { from: string; to: string; by: Who },
+): Promise<void> {
+  const row = await lockKey(tx, from, id);
+  if (!row) return;
+  await giveKey(tx, id, to);
+  const act = { by, action: 'keys.move', subject: id, details: { name: row.name } };
+  for (const accountId of [from, to]) await writeAct(tx, { accountId, ...act });
+  // A gateway believes that it is of the account before.
+  await onCommit(tx, () => forget(kernel, from, [id]));
 }
 
 async function revokeIn(tx: Db, { id, account_id: accountId }: KeyRow, by: Who, ancestor?: string): Promise<void> {

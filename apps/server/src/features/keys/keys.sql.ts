@@ -234,6 +234,11 @@ export async function updateKey(db: Db, id: string, change: KeyChange): Promise<
   await db`update keys.keys set ${db(stored as Record<string, string>)} where id = ${id}`;
 }
 
+/** Gives a key to another account. */
+export async function giveKey(db: Db, id: string, accountId: string): Promise<void> {
+  await db`update keys.keys set account_id = ${accountId} where id = ${id}`;
+}
+
 /** Ids of keys that were revoked, `most` of them. */
 export async function listRevoked(db: Db, most: number): Promise<string[]> {
   const rows = await db<{ id: string }[]>`

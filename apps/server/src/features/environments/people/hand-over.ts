@@ -4,8 +4,9 @@ import type { Db } from '../../../kernel/db/db.ts';
 import { byCommand } from '../../../kernel/records/audit.ts';
 import { FeedWriter } from '../../../kernel/streams/feed.writer.ts';
 import { findEmail } from '../../accounts/index.ts';
+import { passOn } from '../environments.machines.ts';
 import { tellHandedOver } from '../environments.notify.ts';
-import { lockEnvironment, passOn } from '../environments.sql.ts';
+import { lockEnvironment } from '../environments.sql.ts';
 import { Environments } from '../environments.store.ts';
 import { changeRole, environmentsOwnedAlone, heirOf } from './members.sql.ts';
 
@@ -34,7 +35,7 @@ export async function handOver(admin: Admin, tx: Db, accountId: string): Promise
     if (row.provider !== 'byo' && row.state === 'running')
       await environments.move(tx, row, 'stop', { reason: 'owner_deleted' }, doer);
     await changeRole(tx, id, heir.account_id, 'owner');
-    await passOn(tx, accountId, id);
+    await passOn(tx, admin, accountId, id);
     const passed = (await lockEnvironment(tx, id)) ?? row;
     const payload = { user_id: heir.account_id, from: heir.role, to: 'owner' };
     await environments.tell(tx, passed, doer, { kind: 'member_changed', payload });

@@ -5,7 +5,8 @@ import type { TakesBack } from '../../../kernel/records/let-in.ts';
 import { findEmail } from '../../accounts/index.ts';
 import { isAtLeast } from '../environments.access.ts';
 import type { EnvironmentRole, EnvironmentRow, MemberRow, PortRow } from '../environments.rows.ts';
-import { lockEnvironment, lockEnvironments, passOn } from '../environments.sql.ts';
+import { passOn } from '../environments.machines.ts';
+import { lockEnvironment, lockEnvironments } from '../environments.sql.ts';
 import { environmentStatesTable } from '../environments.states.ts';
 import type { Doer, Environments } from '../environments.store.ts';
 import { changeInvitedRole, dropSent, invitationsOf, withdrawInvitation } from './invitations.sql.ts';
@@ -42,7 +43,10 @@ async function lessened(
 }
 
 /** Takes back whom an app let into environments, and what it opened there for others. */
-export const environmentsTakeBack = (kernel: Pick<Kernel, 'clock'>, environments: Environments): TakesBack => ({
+export const environmentsTakeBack = (
+  kernel: Pick<Kernel, 'clock' | 'gateways'>,
+  environments: Environments,
+): TakesBack => ({
   ...people(kernel, environments),
   ...opened(kernel, environments),
   async lock(tx, all) {
@@ -54,7 +58,7 @@ export const environmentsTakeBack = (kernel: Pick<Kernel, 'clock'>, environments
 const inEnvironments: ReadonlySet<string> = new Set(['member', 'role', 'port', 'ssh_key']);
 
 /** Whom it let in. */
-const people = (kernel: Pick<Kernel, 'clock'>, environments: Environments): TakesBack => ({
+const people = (kernel: Pick<Kernel, 'clock' | 'gateways'>, environments: Environments): TakesBack => ({
   async member(tx, taken) {
     const row = await held(tx, taken.ids[0]);
     const invited = row && (await invitedOf(tx, kernel.clock, row.id, taken.ids[1]));
@@ -69,7 +73,7 @@ const people = (kernel: Pick<Kernel, 'clock'>, environments: Environments): Take
     await deleteMember(tx, row.id, userId);
     await noteRemoved(tx, (await readNow(tx, kernel.clock)).iso, row.id, userId);
     await dropSent(tx, userId, row.id);
-    if (userId === row.account_id) await passOn(tx, userId, row.id);
+    if (userId === row.account_id) await passOn(tx, kernel, userId, row.id);
     const payload = { user_id: userId, role };
     await environments.tell(tx, row, doerOf(taken), { kind: 'member_removed', payload });
   },
@@ -89,7 +93,7 @@ const people = (kernel: Pick<Kernel, 'clock'>, environments: Environments): Take
     const { account_id: userId, role } = member;
     await changeRole(tx, row.id, userId, before);
     await dropSent(tx, userId, row.id);
-    if (userId === row.account_id) await passOn(tx, userId, row.id);
+    if (userId === row.account_id) await passOn(tx, kernel, userId, row.id);
     const payload = { user_id: userId, from: role, to: before };
     await environments.tell(tx, row, doerOf(taken), { kind: 'member_changed', payload });
   },
