@@ -22,7 +22,7 @@ test('an address that could be taken for another one is given to nobody, on any 
   assert.equal((await svc('accounts', 'create', '--email', 'ana@пример.test')).email, 'ana@xn--e1afmkfd.test');
 });
 
-test('an account that has such an address is found and signed in as before, and suspended by its id', async () => {
+test('an account that has such an address is found and signed in as before, and suspended, changed and deleted by its id', async () => {
   await using t = await openTest();
   const svc = svcOf(t.gateway);
   const { sql } = t.gateway.kernel;
@@ -38,5 +38,10 @@ test('an account that has such an address is found and signed in as before, and 
   await assert.rejects(svc('accounts', 'suspend'), { message: /--email or --id/ });
   await assert.rejects(svc('accounts', 'suspend', '--id', 'none'), { message: /no id of an account/ });
   const both = ['--id', t.account.id, '--email', t.account.email];
-  await assert.rejects(svc('accounts', 'suspend', ...both), { message: /--email or --id/ });
+  for (const verb of ['suspend', 'set', 'delete'])
+    await assert.rejects(svc('accounts', verb, ...both), { message: /--email or --id/ });
+  const changed = await svc('accounts', 'set', '--id', t.account.id, '--subscription', 'inactive');
+  assert.deepEqual([changed.account_id, changed.subscription], [t.account.id, 'inactive']);
+  const deleted = await svc('accounts', 'delete', '--id', t.account.id, '--yes', '--force');
+  assert.equal(deleted.account_id, t.account.id);
 });

@@ -37,6 +37,7 @@ export const accountsCommands: Commands = (program, run) => {
     .command('set')
     .description('change an account; takes effect on the next request')
     .option('--email <address>', `e-mail address; ${defaultAccount}`, emailAddress)
+    .addOption(idOption())
     .option('--new-email <address>', 'another e-mail address for it', newEmailAddress)
     .option('--subscription <state>', 'active or inactive', oneOf(['active', 'inactive']))
     .option('--operator <state>', 'on: its person runs this installation; off', oneOf(['on', 'off']))
@@ -55,7 +56,7 @@ export const accountsCommands: Commands = (program, run) => {
       .command(verb)
       .description(description)
       .option('--email <address>', 'e-mail address', emailAddress)
-      .option('--id <id>', 'id of the account, as `svc accounts list` shows it, in place of the address', accountId)
+      .addOption(idOption())
       .action(run((admin: Admin, which: Which) => suspendAccount(admin, which, suspended)));
   }
   accounts
@@ -82,8 +83,14 @@ const write = (tx: Db, verb: string, accountId: string, details?: object): Promi
 
 const toRecord = ({ id, ...rest }: AccountRow) => ({ account_id: id, ...rest });
 
+/** `--id` of commands that take an account by its address, too. */
+export const idOption = (): Option =>
+  new Option('--id <id>', 'id of the account, as `svc accounts list` shows it, in place of the address').argParser(
+    accountId,
+  );
+
 /** An account by its address or by its id. */
-interface Which {
+export interface Which {
   email?: string;
   id?: string;
 }
@@ -95,7 +102,7 @@ function accountId(value: string): string {
 }
 
 /** The account that a command names by exactly one of both. */
-async function accountOf(admin: Admin, { email, id }: Which): Promise<AccountRow> {
+export async function accountOf(admin: Admin, { email, id }: Which): Promise<AccountRow> {
   if ((email === undefined) === (id === undefined)) throw new CommandError('name the account: --email or --id');
   if (email !== undefined) return accountByEmail(admin, email);
   const account = (await listAccounts(admin.sql)).find((one) => one.id === id);
@@ -150,13 +157,14 @@ async function createAccount(admin: Admin, options: { email: string; name: strin
 
 async function setAccount(
   admin: Admin,
-  options: { email?: string; newEmail?: string; feature: Record<string, boolean> } & {
+  options: Which & { newEmail?: string; feature: Record<string, boolean> } & {
     subscription?: AccountChange['subscription'];
     toolLevel?: AccountChange['tool_level'];
     operator?: 'on' | 'off';
   },
 ) {
-  const account = await accountByEmail(admin, options.email);
+  const account =
+    options.id === undefined ? await accountByEmail(admin, options.email) : await accountOf(admin, options);
   const { newEmail, feature, subscription: state, toolLevel } = options;
   if (options.operator) await changeByCommand(admin, { id: account.id, operator: options.operator === 'on' });
   const changed = await inTransaction(admin.sql, async (tx) => {

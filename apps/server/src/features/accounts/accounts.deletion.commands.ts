@@ -5,7 +5,7 @@ import { CommandError } from '../../kernel/base/command-error.ts';
 import type { AccountData } from '../../kernel/deletion.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { printable } from '../../kernel/base/text.ts';
-import { accountByEmail } from './accounts.commands.ts';
+import { accountOf, idOption, type Which } from './accounts.commands.ts';
 import { deleteMarked, markDeleted } from './accounts.deletion.ts';
 import { type AccountRow, isLeaving } from './accounts.sql.ts';
 
@@ -28,8 +28,7 @@ interface KeepReason {
   mayBeHandedOver?: true;
 }
 
-interface Options {
-  email: string;
+interface Options extends Which {
   yes?: boolean;
   force?: boolean;
   handOver?: boolean;
@@ -43,7 +42,8 @@ export const deletionCommands =
     accounts
       .command('delete')
       .description('delete an account and everything of it, for good; what was interrupted goes on')
-      .requiredOption('--email <address>', 'e-mail address', emailAddress)
+      .option('--email <address>', 'e-mail address', emailAddress)
+      .addOption(idOption())
       .option('--yes', 'do not ask; needed without a terminal')
       .option('--hand-over', 'environments that it alone owns go to their member with the most rights, there longest')
       .option('--force', 'also the last operator, and the last account with a key that may do everything')
@@ -57,8 +57,8 @@ function keptText(data: readonly AccountData[]): string {
   return ['What stays:', ...kept.map(([table, why]) => `  ${table}: ${why}`)].join('\n');
 }
 
-async function deleteAccount(admin: Admin, parts: DeletionParts, { email, yes, force, handOver }: Options) {
-  const account = await accountByEmail(admin, email);
+async function deleteAccount(admin: Admin, parts: DeletionParts, { yes, force, handOver, ...which }: Options) {
+  const account = await accountOf(admin, which);
   let handedOver: Awaited<ReturnType<DeletionParts['handOver']>> = [];
   // One whose deletion began is past being asked about.
   if (!(await isLeaving(admin.sql, account.id))) {
