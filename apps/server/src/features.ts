@@ -6,7 +6,13 @@ import { connectionsManifest } from './features/connections/index.ts';
 import { authManifest } from './features/auth/index.ts';
 import { cloudsManifest } from './features/clouds/index.ts';
 import { devicesManifest } from './features/devices/index.ts';
-import { environmentsManifest, environmentsOwnedAlone, handOver } from './features/environments/index.ts';
+import {
+  environmentsManifest,
+  environmentsOwnedAlone,
+  handOver,
+  heirsOf,
+  whyNotHandedOver,
+} from './features/environments/index.ts';
 import { heartbeatsManifest } from './features/heartbeats/index.ts';
 import { hostsManifest } from './features/hosts/index.ts';
 import { inferenceManifest } from './features/inference/index.ts';
@@ -73,12 +79,15 @@ export const accountData = manifests.toReversed().flatMap(({ data }) => data ?? 
 export const accountDeletion: DeletionParts = {
   data: accountData,
   handOver,
+  heirsOf,
   async refusal(db, accountId, handsOver = false) {
     const [org] = await orgsOwnedAlone(db, accountId);
     if (org) {
       const why = `the organisation ${org.name} (${org.id}) has members and no other owner; make one with: svc orgs add --org ${org.id} --role owner`;
       return { code: 'last_owner', why, mayBeForced: false };
     }
+    const notNow = handsOver ? await whyNotHandedOver(db, accountId) : undefined;
+    if (notNow !== undefined) return { code: 'last_owner', why: notNow, mayBeForced: false };
     const [environment] = handsOver ? [] : await environmentsOwnedAlone(db, accountId);
     if (environment) {
       const why = `the environment ${environment.name} (${environment.id}) has members and no other owner; make a member its owner, or destroy it`;

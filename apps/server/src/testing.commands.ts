@@ -8,8 +8,8 @@ import type { HttpAnswer } from './testing.ts';
 /** Runs a command line as `svc` does, on a gateway's own database; answers what it would print as JSON. */
 type Svc = (...line: string[]) => Promise<HttpAnswer['body']>;
 
-/** Makes the runner of all commands of features. */
-export function svcOf(gateway: { readonly kernel: Kernel }): Svc {
+/** Makes the runner of all commands of features; `parts`: of a deletion. */
+export function svcOf(gateway: { readonly kernel: Kernel }, parts = accountDeletion): Svc {
   return async (...line) => {
     let result: unknown;
     const run: Run =
@@ -19,7 +19,7 @@ export function svcOf(gateway: { readonly kernel: Kernel }): Svc {
       };
     const program = new Command();
     for (const { commands } of manifests) commands?.(program, run);
-    deletionCommands(accountDeletion)(program, run);
+    deletionCommands(parts)(program, run);
     const quieten = (command: Command): void => {
       command.exitOverride().configureOutput({ writeErr: () => {} });
       command.commands.forEach(quieten);

@@ -75,6 +75,8 @@ export const enAlerts = {
     inherited: (name: string) => `${name} is yours now`,
     inheritedText: (slug: string) =>
       `Whoever owned it is deleted, and you are the member who is there longest with the most rights. What its machine costs is yours to pay once you start it. Not yours to keep? Make somebody else its owner, or destroy it: svc env open ${slug}`,
+    inheritedMachine:
+      'Its machine served with a key of theirs, which is gone too: make a token on its page, and enrol the machine again with it: svc host enroll',
     handedOver: (name: string, who: string) => `${name} has a new owner: ${who}`,
     handedOverText: 'Whoever owned it is deleted. You stay what you are in it.',
     invited: (who: string) => `${who} invites you to an environment`,

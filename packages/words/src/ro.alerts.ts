@@ -77,6 +77,8 @@ export const roAlerts: typeof enAlerts = {
     inherited: (name) => `${name} este acum al tău`,
     inheritedText: (slug) =>
       `Proprietarul lui a fost șters, iar tu ești membrul cel mai vechi cu cele mai multe drepturi. Costul mașinii îl plătești tu, din clipa în care o pornești. Nu vrei să îl păstrezi? Dă-l altcuiva sau distruge-l: svc env open ${slug}`,
+    inheritedMachine:
+      'Mașina lui folosea o cheie a acestuia, care a dispărut odată cu el: fă un token pe pagina lui și înrolează din nou mașina cu el: svc host enroll',
     handedOver: (name, who) => `${name} are un nou proprietar: ${who}`,
     handedOverText: 'Proprietarul lui a fost șters. Tu rămâi cu aceleași drepturi.',
     invited: (who) => `${who} te invită într-un mediu`,

@@ -15,7 +15,15 @@ export interface DeletionParts {
   /** Says why the account must stay as it is; `handsOver`: what has other members stays with them. */
   refusal: (db: Db, accountId: string, handsOver?: boolean) => Promise<KeepReason | undefined>;
   /** Leaves what the account alone owns, and others use, to one of these. */
-  handOver: (admin: Admin, tx: Db, accountId: string) => Promise<readonly { environment: string; to: string }[]>;
+  handOver: (admin: Admin, tx: Db, accountId: string) => Promise<readonly Heir[]>;
+  /** To whom `handOver` would leave what, now. */
+  heirsOf: (db: Db, accountId: string) => Promise<readonly Heir[]>;
+}
+
+/** Who gets an environment. */
+interface Heir {
+  environment: string;
+  to: string;
 }
 
 /** Why an account must stay as it is, and what to do first. */
@@ -45,7 +53,10 @@ export const deletionCommands =
       .option('--email <address>', 'e-mail address', emailAddress)
       .addOption(idOption())
       .option('--yes', 'do not ask; needed without a terminal')
-      .option('--hand-over', 'environments that it alone owns go to their member with the most rights, there longest')
+      .option(
+        '--hand-over',
+        'environments that it alone owns go to a member: the highest role, of several who is there longest',
+      )
       .option('--force', 'also the last operator, and the last account with a key that may do everything')
       .addHelpText('after', `\n${keptText(parts.data)}`)
       .action(run((admin: Admin, options: Options) => deleteAccount(admin, parts, options)));
@@ -59,14 +70,22 @@ function keptText(data: readonly AccountData[]): string {
 
 async function deleteAccount(admin: Admin, parts: DeletionParts, { yes, force, handOver, ...which }: Options) {
   const account = await accountOf(admin, which);
-  let handedOver: Awaited<ReturnType<DeletionParts['handOver']>> = [];
-  // One whose deletion began is past being asked about.
-  if (!(await isLeaving(admin.sql, account.id))) {
-    const refused = await parts.refusal(admin.sql, account.id, handOver);
+  let handedOver: readonly Heir[] = [];
+  const check = async (db: Db): Promise<void> => {
+    const refused = await parts.refusal(db, account.id, handOver);
     if (refused && !(refused.mayBeForced && force === true))
       throw new CommandError(`${refused.why}${optionOf(refused)}`);
-    if (yes !== true && !(await isSure(account))) throw new CommandError('nothing was deleted');
+  };
+  // One whose deletion began is past being asked about.
+  if (!(await isLeaving(admin.sql, account.id))) {
+    await check(admin.sql);
+    if (yes !== true) {
+      const heirs = handOver === true ? await parts.heirsOf(admin.sql, account.id) : [];
+      if (!(await isSure(account, heirs))) throw new CommandError('nothing was deleted');
+    }
     await markDeleted(admin, account.id, byCommand, async (tx) => {
+      // Meanwhile somebody else's deletion may have handed something over to this account.
+      await check(tx);
       if (handOver === true) handedOver = await parts.handOver(admin, tx, account.id);
     });
   }
@@ -75,7 +94,7 @@ async function deleteAccount(admin: Admin, parts: DeletionParts, { yes, force, h
   return {
     account_id: account.id,
     email: account.email,
-    ...(handedOver.length > 0 && { handed_over: handedOver.map(({ environment, to }) => `${environment} to ${to}`) }),
+    ...(handedOver.length > 0 && { handed_over: handedOver.map(heirText) }),
     ...deleted,
     ...Object.fromEntries(
       Object.entries(left).map(([kind, count]) => [`left to the running platform: ${kind}`, count]),
@@ -83,22 +102,26 @@ async function deleteAccount(admin: Admin, parts: DeletionParts, { yes, force, h
   };
 }
 
+const heirText = ({ environment, to }: Heir): string => `${environment} to ${to}`;
+
 /** What the operator may add to have it done. */
 const optionOf = ({ mayBeForced, mayBeHandedOver }: KeepReason): string =>
   mayBeForced
     ? ', or add --force'
     : mayBeHandedOver
-      ? ', or add --hand-over: its longest-standing member has it then'
+      ? ', or add --hand-over: its member with the highest role, of several who is there longest, has it then (no viewer)'
       : '';
 
 /** Asks on the terminal. */
-async function isSure({ email, name }: AccountRow): Promise<boolean> {
+async function isSure({ email, name }: AccountRow, heirs: readonly Heir[]): Promise<boolean> {
   const { stdin, stderr } = process;
-  if (!stdin.isTTY || !stderr.isTTY) throw new CommandError('there is no terminal to ask on; add --yes to delete it');
+  const goes = heirs.map((heir) => `goes over: ${printable(heirText(heir))}\n`).join('');
+  if (!stdin.isTTY || !stderr.isTTY)
+    throw new CommandError(`${goes}there is no terminal to ask on; add --yes to delete it`);
   const asking = createInterface({ input: stdin, output: stderr });
   try {
     const who = printable(name === '' ? email : `${name}, ${email}`);
-    const answer = await asking.question(`Delete the account of ${who}, and everything of it, for good? [y/N] `);
+    const answer = await asking.question(`${goes}Delete the account of ${who}, and everything of it, for good? [y/N] `);
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     asking.close();

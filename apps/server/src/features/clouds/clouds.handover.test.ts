@@ -78,4 +78,16 @@ describe('machines of owners who are deleted', () => {
     await remove(c);
     await checkServes(c, made);
   });
+
+  test('one that is being made, started or stopped is not handed over', async () => {
+    await using c = await openClouds();
+    const id = await c.make();
+    const heir = await createAccount(c.t.gateway);
+    await join(c.t.gateway, id, { by: c.t.account, account: heir, role: 'maintainer' });
+    for (const state of ['creating', 'enrolling', 'starting', 'stopping']) {
+      await c.t.gateway.kernel.sql`update environments.environments set state = ${state} where id = ${id}`;
+      const message = new RegExp(`is ${state}; wait until it runs or has stopped, or destroy it first$`);
+      await assert.rejects(remove(c, '--hand-over'), { message });
+    }
+  });
 });

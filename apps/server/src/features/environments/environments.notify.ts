@@ -62,18 +62,24 @@ export async function tellMember(kernel: Teller, tx: Db, row: EnvironmentRow, gi
   });
 }
 
-/** Tells the members of an environment who owns it since its only owner is gone, and the heir that it is theirs. */
+/**
+ * Tells the members of an environment who owns it since its only owner is gone, and the heir that it is theirs. `losesMachine`:
+ * its machine served with a key of who is gone.
+ */
 export async function tellHandedOver(
   kernel: Teller,
   tx: Db,
   row: EnvironmentRow,
-  { heir, from, to }: { heir: string; from: string; to: string },
+  { heir, from, to, losesMachine }: { heir: string; from: string; to: string; losesMachine: boolean },
 ): Promise<void> {
   const others = (await memberIds(tx, row.id)).filter((id) => id !== heir && id !== from);
   const told = { type: 'environment.handed_over', dedupeKey: `environment.handed_over:${row.id}:${from}` } as const;
   await tell(kernel, tx, row, [heir], {
     ...told,
-    says: inWords((words) => ({ title: words.inherited(row.name), body: words.inheritedText(row.slug) })),
+    says: inWords((words) => ({
+      title: words.inherited(row.name),
+      body: [words.inheritedText(row.slug), ...(losesMachine ? [words.inheritedMachine] : [])].join(' '),
+    })),
     severity: 'warning',
   });
   await tell(kernel, tx, row, others, {

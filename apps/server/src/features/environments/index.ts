@@ -25,7 +25,7 @@ export { wakeFor } from './hours/wake.ts';
 export { Environments } from './environments.store.ts';
 import { dropSent } from './people/invitations.sql.ts';
 export { environmentsOwnedAlone } from './people/members.sql.ts';
-export { handOver } from './people/hand-over.ts';
+export { handOver, heirsOf, whyNotHandedOver } from './people/hand-over.ts';
 export { portsForViewers } from './people/ports.sql.ts';
 export { linuxUsersOf, usersHashes } from './people/users.sql.ts';
 export { provisioned } from './environments.feed.ts';

@@ -1,5 +1,5 @@
 import type { Db } from '../../../kernel/db/db.ts';
-import type { EnvironmentRole, MemberRow } from '../environments.rows.ts';
+import type { EnvironmentRole, EnvironmentRow, MemberRow } from '../environments.rows.ts';
 
 const columns = (db: Db) => db`
   m.environment_id, m.account_id, m.role, m.linux_username, m.place, m.ssh_public_key is not null as has_key,
@@ -74,7 +74,10 @@ export async function noteRemoved(db: Db, now: string, environmentId: string, ac
       order by removed_at desc, account_id offset 1000)`;
 }
 
-/** Of an environment's other members the one of the highest role, and of those who is there longest; nobody who is suspended. */
+/**
+ * Of an environment's other members the one of the highest role, and of those who is there longest; nobody who is suspended,
+ * and no viewer: who may only look must not come to own it.
+ */
 export async function heirOf(
   db: Db,
   environmentId: string,
@@ -83,18 +86,23 @@ export async function heirOf(
   const [heir] = await db<Pick<MemberRow, 'account_id' | 'role'>[]>`
     select m.account_id, m.role from environments.members m
     join accounts.standing_view a on a.id = m.account_id and not a.suspended
-    where m.environment_id = ${environmentId} and m.account_id <> ${accountId}
-    order by array_position(array['maintainer', 'developer', 'viewer'], m.role), m.created_at, m.account_id limit 1`;
+    where m.environment_id = ${environmentId} and m.account_id <> ${accountId} and m.role in ('maintainer', 'developer')
+    order by array_position(array['maintainer', 'developer'], m.role), m.created_at, m.account_id limit 1`;
   return heir;
 }
 
-/** Environments with other members and no owner but this account. */
-export async function environmentsOwnedAlone(db: Db, accountId: string): Promise<{ id: string; name: string }[]> {
-  return db<{ id: string; name: string }[]>`
-    select e.id, e.name from environments.members m join environments.environments e on e.id = m.environment_id
-    where m.account_id = ${accountId} and m.role = 'owner' and e.state <> 'destroyed'
-      and not exists (select from environments.members x
-        where x.environment_id = e.id and x.role = 'owner' and x.account_id <> ${accountId})
-      and exists (select from environments.members x where x.environment_id = e.id and x.account_id <> ${accountId})
+/** Environments with other members and no owner but this account; who is being deleted is neither. */
+export async function environmentsOwnedAlone(
+  db: Db,
+  accountId: string,
+): Promise<Pick<EnvironmentRow, 'id' | 'name' | 'slug' | 'provider' | 'state'>[]> {
+  return db<Pick<EnvironmentRow, 'id' | 'name' | 'slug' | 'provider' | 'state'>[]>`
+    select e.id, e.name, e.slug, e.provider, e.state
+    from environments.members m join environments.environments e on e.id = m.environment_id
+    cross join lateral (
+      select count(*) > 0 as some, coalesce(bool_or(x.role = 'owner'), false) as owners
+      from environments.members x join accounts.standing_view a on a.id = x.account_id and not a.deleting
+      where x.environment_id = e.id and x.account_id <> ${accountId}) others
+    where m.account_id = ${accountId} and m.role = 'owner' and e.state <> 'destroyed' and others.some and not others.owners
     order by e.id`;
 }
