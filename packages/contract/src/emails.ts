@@ -41,7 +41,7 @@ function namedDomain(domain: string): string | undefined {
 /**
  * An address of a new account as it is kept: in the composed form, letters of one script, its domain as the name system has it.
  * Undefined for what is none, or could be taken for another one: with letters that are not seen, of mixed scripts, or of another
- * script that look like Latin ones. Addresses that accounts have already are looked for as they are.
+ * script that look like Latin ones. Addresses that accounts have already stay as they are.
  */
 export function newEmail(given: string): string | undefined {
   const text = given.normalize('NFKC');

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openTest } from '../../testing.ts';
+import { newEmail } from '@svc/contract';
+import { createAccount, openTest } from '../../testing.ts';
 import { svcOf } from '../../testing.commands.ts';
+import { findAccountByEmail, setOperator } from './accounts.sql.ts';
 import { signIn } from '../me/me.testing.ts';
 
 /** A Cyrillic letter in the middle, and a space without width. */
@@ -44,4 +46,34 @@ test('an account that has such an address is found and signed in as before, and 
   assert.deepEqual([changed.account_id, changed.subscription], [t.account.id, 'inactive']);
   const deleted = await svc('accounts', 'delete', '--id', t.account.id, '--yes', '--force');
   assert.equal(deleted.account_id, t.account.id);
+});
+
+test('commands and members of environments are found by an address as it is typed, though it is kept in another form', async () => {
+  await using t = await openTest();
+  const svc = svcOf(t.gateway);
+  const { account_id: id } = await svc('accounts', 'create', '--email', 'ana@пример.test');
+  assert.equal((await svc('accounts', 'show', '--email', 'ana@пример.test')).account_id, id);
+  assert.equal((await findAccountByEmail(t.gateway.kernel.sql, 'Ana@ПРИМЕР.test'))?.id, id);
+});
+
+test('a mailbox whose account was kept in another form gets no second account, on any way in', async () => {
+  await using t = await openTest();
+  const svc = svcOf(t.gateway);
+  const { sql } = t.gateway.kernel;
+  const [old, operator] = [await createAccount(t.gateway), t.account];
+  await setOperator(sql, operator.id, true);
+  const { ask, said } = await signIn(t.gateway, operator);
+  for (const kept of ['ana@пример.test', 's\u0326tefan@example.test']) {
+    await sql`update accounts.accounts set email = ${kept} where id = ${old.id}`;
+    for (const email of [kept, newEmail(kept) ?? '']) {
+      await assert.rejects(svc('accounts', 'create', '--email', email), { message: /exists/ });
+      const renamed = svc('accounts', 'set', '--email', operator.email, '--new-email', email);
+      await assert.rejects(renamed, { message: /another account has/ });
+      assert.equal(await said('PATCH', '/v1/me', { email }), '409 email_taken');
+      assert.equal((await ask('POST', '/v1/accounts', { email, name: 'Ana' })).body.error?.code, 'email_taken');
+    }
+  }
+  // Its own person takes the new form.
+  const own = await signIn(t.gateway, old);
+  assert.equal(await own.said('PATCH', '/v1/me', { email: '\u0219tefan@example.test' }), '200');
 });

@@ -1,5 +1,6 @@
 import type { ToolLevel } from '@svc/contract';
 import type { Clock } from '../../kernel/base/clock.ts';
+import { spellingsOf } from '../../kernel/base/mailboxes.ts';
 import { type Db, nowOf } from '../../kernel/db/db.ts';
 import { addCounts, type Counts } from '../../kernel/deletion.ts';
 
@@ -21,6 +22,11 @@ export interface AccountChange {
   features?: Record<string, boolean>;
 }
 
+/** Whether an account has this address in any of its spellings; `id`: another one than this. */
+const isTaken = (db: Db, email: string, id: string | null = null) => db`exists (
+  select 1 from accounts.accounts o join unnest(${spellingsOf(email)}::text[]) as given (email)
+    on lower(o.email) = lower(given.email) where o.id is distinct from ${id}::uuid)`;
+
 /** Inserts an account; undefined when its e-mail address is taken. */
 export async function insertAccount(
   db: Db,
@@ -28,17 +34,20 @@ export async function insertAccount(
 ): Promise<AccountRow | undefined> {
   const [row] = await db<AccountRow[]>`
     insert into accounts.accounts (email, name, tool_level)
-    values (${account.email}, ${account.name}, ${account.toolLevel ?? 'l0'})
+    select ${account.email}::text, ${account.name}::text, ${account.toolLevel ?? 'l0'}::text
+    where not ${isTaken(db, account.email)}
     on conflict (lower(email)) do nothing
     returning id, email, name, subscription, features, tool_level, suspended_at`;
   return row;
 }
 
-/** The account with this e-mail address, whatever its case. */
+/** The account with this e-mail address, whatever its case and spelling. */
 export async function findAccountByEmail(db: Db, email: string): Promise<AccountRow | undefined> {
   const [row] = await db<AccountRow[]>`
-    select id, email, name, subscription, features, tool_level, suspended_at from accounts.accounts
-    where lower(email) = lower(${email})`;
+    select a.id, a.email, a.name, a.subscription, a.features, a.tool_level, a.suspended_at
+    from unnest(${spellingsOf(email)}::text[]) with ordinality as given (email, place)
+      join accounts.accounts a on lower(a.email) = lower(given.email)
+    order by given.place limit 1`;
   return row;
 }
 
@@ -60,8 +69,7 @@ export async function updateEmail(db: Db, id: string, email: string): Promise<bo
   const rows = await db`
     update accounts.accounts set email = ${email},
       email_verified_at = case when lower(email) = lower(${email}) then email_verified_at end
-    where id = ${id}
-      and not exists (select 1 from accounts.accounts o where lower(o.email) = lower(${email}) and o.id <> ${id})
+    where id = ${id} and not ${isTaken(db, email, id)}
     returning 1`;
   return rows.length > 0;
 }

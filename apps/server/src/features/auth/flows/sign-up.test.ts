@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { shared } from '../../../testing.shared.ts';
 import { createAccount, openTest, until } from '../../../testing.ts';
+import { bySystem } from '../../../kernel/records/audit.ts';
+import { createLink } from '../people/links.ts';
 import { setOperator } from '../../accounts/index.ts';
 import { signIn } from '../../me/me.testing.ts';
 import { TestMailServer } from '../../notifications/notifications.testing.ts';
@@ -72,6 +74,14 @@ describe('who has an address of the operator’s domain', () => {
     const { sql } = gateway.kernel;
     await sql`insert into accounts.accounts (email) values (${email.toUpperCase()})`;
     assert.equal((await post('/auth/link', { token: tokenIn(mails.at(-1)?.text ?? '') })).status, 400);
+  });
+
+  test('gets the form in which addresses are kept now, though a release before made the invitation', async () => {
+    const name = randomUUID();
+    const email = `${name}@пример.test`;
+    const { token } = await createLink(gateway.kernel, { purpose: 'invite', email, by: bySystem });
+    assert.equal((await post('/auth/link', { token })).title, 'Welcome');
+    assert.equal(await accountsOf(`${name}@xn--e1afmkfd.test`), 1);
   });
 
   test('asks three times a minute at most, and not for what is no address', async () => {

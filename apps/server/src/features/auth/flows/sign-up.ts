@@ -33,7 +33,7 @@ export async function signUp(visit: PageVisit, { kernel, mail, identity }: FlowP
   const { signUp: texts } = wordsOf(page.locale);
   // Not waited for: how long it takes would tell who has no account yet.
   if (email.toLowerCase().endsWith(`@${domain}`))
-    invite(visit, { kernel, mail, identity }, email).catch((err: unknown) =>
+    invite(visit, { kernel, mail, identity }, { typed, email }).catch((err: unknown) =>
       kernel.log.warn({ err }, 'a mail with an invitation was not sent'),
     );
   visit.html(200, messagePage(page, { title: texts.sentTitle, text: texts.sentText }));
@@ -42,9 +42,9 @@ export async function signUp(visit: PageVisit, { kernel, mail, identity }: FlowP
 async function invite(
   { page, network }: PageVisit,
   { kernel, mail, identity }: Pick<FlowParts, 'kernel' | 'mail' | 'identity'>,
-  email: string,
+  { typed, email }: { typed: string; email: string },
 ): Promise<void> {
-  const isKnown = (await findPerson(kernel.sql, email)) !== undefined;
+  const isKnown = (await findPerson(kernel.sql, typed)) !== undefined;
   if (isKnown || !(await mayMail(kernel, { email, accountId: null, network }))) return;
   const { token } = await createLink(kernel, { purpose: 'invite', email, network, by: bySystem });
   const server = new URL(kernel.config.authUrl).host;

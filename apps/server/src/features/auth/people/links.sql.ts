@@ -1,3 +1,4 @@
+import { spellingsOf } from '../../../kernel/base/mailboxes.ts';
 import { type Db, nowOf, type Time } from '../../../kernel/db/db.ts';
 import { countHeld, makeRoom } from './room.sql.ts';
 
@@ -229,5 +230,7 @@ export async function forgetLinks(db: Db, time: Time): Promise<void> {
 
 /** Deletes what was sent to an address; answers how many. */
 export async function deleteLinksTo(db: Db, email: string): Promise<number> {
-  return (await db`delete from auth.links where lower(email) = lower(${email})`).count;
+  return (
+    await db`delete from auth.links where lower(email) in (select lower(given) from unnest(${spellingsOf(email)}::text[]) given)`
+  ).count;
 }

@@ -1,3 +1,4 @@
+import { spellingsOf } from '../../../kernel/base/mailboxes.ts';
 import { type Db, nowOf, type Time } from '../../../kernel/db/db.ts';
 
 /** Who signs in by an address. */
@@ -11,13 +12,14 @@ interface PersonRow {
   hash: string | null;
 }
 
-/** The account with this address, whatever its case. */
+/** The account with this address, whatever its case and spelling. */
 export async function findPerson(db: Db, email: string): Promise<PersonRow | undefined> {
   const [row] = await db<PersonRow[]>`
     select p.id as account_id, p.email, not s.suspended and not s.deleting as may_sign_in, w.hash
-    from accounts.people_view p join accounts.standing_view s on s.id = p.id
+    from unnest(${spellingsOf(email)}::text[]) with ordinality as given (email, place)
+      join accounts.people_view p on lower(p.email) = lower(given.email) join accounts.standing_view s on s.id = p.id
       left join auth.passwords w on w.account_id = p.id
-    where lower(p.email) = lower(${email})`;
+    order by given.place limit 1`;
   return row;
 }
 

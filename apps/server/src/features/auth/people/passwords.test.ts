@@ -151,6 +151,24 @@ describe('signing in by password', () => {
     assert.equal(await hasPassword(gateway.kernel.sql, accountId), false);
   });
 
+  test('whoever types the address as a release before kept it, or as it is kept now, is the same person', async () => {
+    const name = randomUUID();
+    const spellings = [`${name}@пример.test`, `${name}@xn--e1afmkfd.test`];
+    const { sql } = gateway.kernel;
+    for (const kept of spellings) {
+      const { id: accountId } = await person();
+      await sql`update accounts.accounts set email = ${kept} where id = ${accountId}`;
+      for (const typed of spellings) assert.deepEqual(await tryIt(typed, good), { accountId }, `${kept} ${typed}`);
+      await sql`update accounts.accounts set email = ${randomUUID()} || '@example.test' where id = ${accountId}`;
+    }
+    const [typed, kept] = [await person(), await person()];
+    await sql`update accounts.accounts set email = ${spellings[0] ?? ''} where id = ${typed.id}`;
+    await sql`update accounts.accounts set email = ${spellings[1] ?? ''} where id = ${kept.id}`;
+    // Where both are there, each is found by its own text.
+    assert.deepEqual(await tryIt(spellings[0] ?? '', good), { accountId: typed.id });
+    assert.deepEqual(await tryIt(spellings[1] ?? '', good), { accountId: kept.id });
+  });
+
   test('a password that is not taken changes nothing', async () => {
     const { id: accountId, email } = await person();
     for (const [password, problem] of [

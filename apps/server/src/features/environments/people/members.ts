@@ -1,5 +1,6 @@
 import type { Actor } from '../../../kernel/base/actor.ts';
 import { ApiError, notFound } from '../../../kernel/base/errors.ts';
+import { spellingsOf } from '../../../kernel/base/mailboxes.ts';
 import type { Db, Time } from '../../../kernel/db/db.ts';
 import { readNow } from '../../../kernel/db/instant.ts';
 import type { EnvironmentRole, EnvironmentRow, MemberRow } from '../environments.rows.ts';
@@ -20,7 +21,8 @@ export async function peopleOf(db: Db, time: Time, id: string): Promise<MemberRo
 /** Throws 409 `already_member` for the address of a member, 429 `quota_exceeded` in an environment with 200 of them. */
 export async function checkPlace(tx: Db, time: Time, id: string, email: string): Promise<void> {
   const before = await peopleOf(tx, time, id);
-  const known = before.find((member) => member.email.toLowerCase() === email.toLowerCase());
+  const asked = new Set(spellingsOf(email).map((each) => each.toLowerCase()));
+  const known = before.find((member) => asked.has(member.email.toLowerCase()));
   if (known) throw alreadyMember(known.email);
   if (before.length >= mostMembers) throw full();
 }
