@@ -1,3 +1,4 @@
+import { newEmail } from '@svc/contract';
 import { bySystem, writeAct } from '../../kernel/records/audit.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
@@ -19,7 +20,8 @@ export async function createOwner(kernel: Pick<Kernel, 'sql' | 'keyring' | 'conf
   return inTransaction(kernel.sql, async (tx) => {
     await lockFirstStart(tx);
     if (await hasAccounts(tx)) return undefined;
-    const owner = await insertAccount(tx, { email: kernel.config.ownerEmail, name: 'Owner', toolLevel: 'l3_sandbox' });
+    const email = newEmail(kernel.config.ownerEmail) ?? kernel.config.ownerEmail;
+    const owner = await insertAccount(tx, { email, name: 'Owner', toolLevel: 'l3_sandbox' });
     if (!owner) throw new Error('the owner account was not created');
     await setOperator(tx, owner.id, true);
     const { id, text } = await issueKey(kernel, tx, {

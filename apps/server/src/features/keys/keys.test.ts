@@ -307,4 +307,17 @@ describe('keys', () => {
     assert.equal((await http(first.url, '/v1/keys', { key: told[0] ?? '' })).body.keys[0].tool_level, 'l3_sandbox');
     assert.equal(await createOwner(first.kernel), undefined);
   });
+
+  test('the owner gets the address of the settings in the form in which addresses are kept', async () => {
+    for (const [given, kept] of [
+      ['ana@пример.test', 'ana@xn--e1afmkfd.test'],
+      ['owner@localhost', 'owner@localhost'],
+    ]) {
+      await using own = await testDatabase();
+      await using gateway = await startGateway(own, { settings: { SVC_OWNER_EMAIL: given ?? '' } });
+      await createOwner(gateway.kernel);
+      const [row] = await gateway.kernel.sql<{ email: string }[]>`select email from accounts.accounts`;
+      assert.equal(row?.email, kept);
+    }
+  });
 });

@@ -74,8 +74,10 @@ async function find(
 }
 
 /** Makes the account of who invited themselves; undefined when somebody has the address by now. */
-async function join(kernel: FlowParts['kernel'], { id, email }: OpenLink): Promise<string | undefined> {
-  if (email === null) return undefined;
+async function join(kernel: FlowParts['kernel'], { id, email: asked }: OpenLink): Promise<string | undefined> {
+  if (asked === null) return undefined;
+  // A release before this one kept the text as it was typed.
+  const email = newEmail(asked) ?? asked;
   return inTransaction(kernel.sql, async (tx) => {
     const made = await insertAccount(tx, { email, name: '' });
     if (!made) return undefined;
