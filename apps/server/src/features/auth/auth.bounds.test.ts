@@ -96,7 +96,34 @@ describe('strangers and apps', () => {
       assert.equal((await tryOne()).status, 401);
       while ((await take()).allowed);
       assert.equal((await tryOne()).status, 429);
-      assert.equal((await tryOne(email)).status, 401);
+      // Nobody learns who signs in from there.
+      assert.equal((await tryOne(email)).status, 429);
+      assert.ok([200, 303].includes((await tryOne(email, password)).status));
+    });
+  });
+
+  test('send more passwords than are taken from a network: whoever signed in there lately gets in, all others wait alike', async () => {
+    const { browser, email } = await person(t, `${base}/auth`);
+    await browser.follow(`${base}/hub/login/start`);
+    const another = await person(t, `${base}/auth`);
+    await t.gateway.kernel.sql`delete from auth.logins where account_id = ${another.id}`;
+    const stranger = new PlayedBrowser();
+    const { url } = await stranger.follow(`${base}/hub/login/start`);
+    const { limiter } = t.gateway.kernel;
+    const take = () => limiter.take({ name: 'password', perMinute: 600 }, '127.0.0.1');
+    const tryOne = (address: string, with_: string) => stranger.send(url, { email: address, password: with_ });
+    await withinOneMinute(async () => {
+      while ((await take()).allowed);
+      const refused = [];
+      for (const address of [email, another.email, 'nobody@example.test']) {
+        const { status, body } = await tryOne(address, 'not this one');
+        refused.push([status, body.replaceAll(address, '')]);
+      }
+      assert.equal(refused[0]?.[0], 429);
+      assert.deepEqual(refused[1], refused[0]);
+      assert.deepEqual(refused[2], refused[0]);
+      assert.equal((await tryOne(another.email, password)).status, 429);
+      assert.ok([200, 303].includes((await tryOne(email, password)).status));
     });
   });
 

@@ -7,6 +7,7 @@ import { redirectPage } from '../pages/notes.ts';
 import { mailCodePage, signInPage } from '../pages/sign-in.ts';
 import type { PasskeyPlace } from '../pages/page.ts';
 import { relyingParty, signInByPasskey } from '../people/passkeys.ts';
+import { isKnownPerson } from '../people/passwords.sql.ts';
 import { signInByPassword } from '../people/passwords.ts';
 import { hubClient, nameOfApp } from '../provider/clients.ts';
 import { alike } from '../../../kernel/base/spellings.ts';
@@ -21,7 +22,10 @@ export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 /** Binds the rest of a sign-in to the browser in which the person proved who they are. */
 const proofCookie = '__Host-svc_proof';
 const proofSeconds = 600;
-/** Passwords that a network may send in a minute, those among them that are not looked at: more than people behind it type. */
+/**
+ * Passwords that a network may send in a minute, those among them that are not looked at: more than people behind it type. Over
+ * it only who signed in from there lately is let in.
+ */
 const mostPasswords = 600;
 
 /** The interaction of this browser with this name; undefined when it is over, or another browser's. */
@@ -139,11 +143,14 @@ async function prove(visit: PageVisit, parts: FlowParts, form: URLSearchParams):
     const wait = await sendMailCode(visit, { kernel, mail }, email);
     return wait ? { status: 429, problem: 'slow', ...wait } : { sent: email };
   }
-  // A flood costs no transactions. What is guessed is bounded by account and network, and for a network as a whole, by `Guesses`.
+  // A flood costs one read each. What is guessed is bounded by account and network, and for a network as a whole, by `Guesses`.
   const { allowed } = await kernel.limiter.take({ name: 'password', perMinute: mostPasswords }, network);
-  if (!allowed) return { status: 429, problem: 'slow', waitSeconds: 60 };
+  const slow = { status: 429, problem: 'slow', waitSeconds: 60 } as const;
+  if (!allowed && !(await isKnownPerson(kernel.sql, kernel.clock, email, network))) return slow;
   try {
     const answer = await signInByPassword(people, { email, password: form.get('password') ?? '', network });
+    // One answer to all that is refused in a flood: nobody learns who signs in from there.
+    if (!allowed && (answer === 'wrong' || 'waitSeconds' in answer)) return slow;
     if (answer === 'wrong') return { status: 401, problem: 'wrong' };
     if ('waitSeconds' in answer) return { status: 429, problem: 'slow', waitSeconds: answer.waitSeconds };
     return { accountId: answer.accountId, amr: ['pwd'] };

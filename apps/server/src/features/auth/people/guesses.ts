@@ -11,6 +11,8 @@ interface Guess {
   network: string;
   /** What is tried cannot be guessed: failures from elsewhere must not shut its owner out. */
   perNetwork?: boolean;
+  /** A password, which many share: all guesses of its network are bounded together. */
+  isPassword?: boolean;
 }
 
 /** A try that was let through: it counts as a failure until it is said to be none. */
@@ -19,15 +21,21 @@ export interface Attempt {
   succeeded: () => Promise<void>;
   /** It was not made: nothing is counted. */
   takeBack: () => Promise<void>;
+  /** It was wrong: how long it is told to wait, as all others of its network are; undefined: it is told that it was wrong. */
+  failed: () => Promise<{ waitSeconds: number } | undefined>;
 }
+
+/** A try that its account and network let through. */
+type Begun = Omit<Attempt, 'failed'> & { isKnown: boolean };
 
 /** Failures of an account and a network that are let through without a wait. */
 const freeOfPair = 5;
 /** Failures of an account in all, after which networks wait from which it did not sign in lately. */
 const freeOfAccount = 20;
 /**
- * Guesses that are looked at for a network in a minute, whosever: a list of leaked passwords, tried on an address each, meets no
- * other bound. Tries that wait for their own account count for nothing here, and where an account signed in lately it is not asked.
+ * Passwords that are looked at for a network in a minute, whosever: a list of leaked ones, tried on an address each, meets no
+ * other bound. Tries that wait for their own account count for nothing here. Over it the right password of an account that signed
+ * in there lately is let in, and a wrong one answered like all others there: nobody learns who signs in from there.
  */
 const ofNetwork = { name: 'password_guess', perMinute: 240 };
 const firstWaitSeconds = 60;
@@ -50,17 +58,24 @@ export class Guesses {
    */
   async begin(guess: Guess): Promise<Attempt | { waitSeconds: number }> {
     const begun = await this.#begin(guess);
-    if ('waitSeconds' in begun || begun.isKnown || guess.perNetwork) return begun;
-    const { allowed, resetSeconds } = await this.#parts.limiter.take(ofNetwork, guess.network);
-    if (allowed) return begun;
+    if ('waitSeconds' in begun) return begun;
+    const failed = () => Promise.resolve(undefined);
+    if (guess.isPassword !== true) return { ...begun, failed };
+    const take = async () => {
+      const { allowed, resetSeconds } = await this.#parts.limiter.take(ofNetwork, guess.network);
+      return allowed ? undefined : { waitSeconds: resetSeconds };
+    };
+    if (begun.isKnown) return { ...begun, failed: take };
+    const wait = await take();
+    if (!wait) return { ...begun, failed };
     await begun.takeBack();
-    return { waitSeconds: resetSeconds };
+    return wait;
   }
 
-  async #begin(guess: Guess): Promise<(Attempt & { isKnown: boolean }) | { waitSeconds: number }> {
+  async #begin(guess: Guess): Promise<Begun | { waitSeconds: number }> {
     const { sql, clock } = this.#parts;
     const { pair, account } = this.#subjects(guess);
-    return inTransaction<(Attempt & { isKnown: boolean }) | { waitSeconds: number }>(sql, async (tx) => {
+    return inTransaction<Begun | { waitSeconds: number }>(sql, async (tx) => {
       const isKnown = await isKnownNetwork(tx, clock, guess.accountId, guess.network);
       const rows = await lockGuesses(tx, clock, [pair, account], guess.accountId);
       const rowOf = (hash: Buffer) => rows.find((row) => row.hash.equals(hash));

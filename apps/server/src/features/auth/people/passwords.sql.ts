@@ -23,6 +23,16 @@ export async function findPerson(db: Db, email: string): Promise<PersonRow | und
   return row;
 }
 
+/** Whether the account with this address signed in from this network in the last 30 days: `isKnownNetwork`, by one read. */
+export async function isKnownPerson(db: Db, time: Time, email: string, network: string): Promise<boolean> {
+  const rows = await db`
+    select 1 from unnest(${spellingsOf(email)}::text[]) as given (email)
+      join accounts.people_view p on lower(p.email) = lower(given.email)
+      join auth.logins l on l.account_id = p.id and l.network = ${network}
+    where l.last_seen_at > ${nowOf(db, time)} - interval '30 days' limit 1`;
+  return rows.length > 0;
+}
+
 /** The password's hash of an account. */
 export async function findPassword(db: Db, accountId: string): Promise<string | undefined> {
   const [row] = await db<{ hash: string }[]>`select hash from auth.passwords where account_id = ${accountId}`;

@@ -253,11 +253,11 @@ describe('signing in by password', () => {
     assert.ok('succeeded' in (await tryAt(home)));
   });
 
-  test('a network guesses 240 passwords a minute in all; who waits for an account, or is known there, uses up none', async () => {
+  test('a network guesses 240 passwords a minute in all; who waits for an account, types no password, or is right where known, uses up none', async () => {
     const network = '203.0.113.240';
     const others = partsOf();
     const begin = (email: string, accountId: string | null = null) =>
-      others.guesses.begin({ accountId, email, network });
+      others.guesses.begin({ accountId, email, network, isPassword: true });
     const { id: accountId, email } = await person();
     for (let i = 0; i < 50; i += 1) await begin('failing@example.test');
     let looked = 5;
@@ -268,6 +268,9 @@ describe('signing in by password', () => {
     const known = await person();
     await signIn(known, network);
     assert.deepEqual(await tryIt(known.email, good, network), { accountId: known.id });
+    assert.ok('waitSeconds' in Object(await tryIt(known.email, 'not this one', network)));
+    // Letters of a phone, say.
+    assert.ok('succeeded' in (await others.guesses.begin({ accountId: null, email: `phone ${network}`, network })));
   });
 
   test('of twenty tries at once five are let through, over two gateways too', async () => {

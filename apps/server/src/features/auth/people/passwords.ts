@@ -28,7 +28,7 @@ export async function signInByPassword(
 ): Promise<PasswordAnswer> {
   const person = await findPerson(parts.sql, email);
   const accountId = person?.account_id ?? null;
-  const begun = await parts.guesses.begin({ accountId, email, network });
+  const begun = await parts.guesses.begin({ accountId, email, network, isPassword: true });
   if ('waitSeconds' in begun) return begun;
   const isRight = await verify(parts, begun, { password, stored: person?.hash ?? undefined, network });
   if (isRight && person?.may_sign_in) {
@@ -37,7 +37,7 @@ export async function signInByPassword(
   }
   // One line each would let an attacker write as many: alike ones are counted.
   if (accountId) parts.audit.record({ accountId, by, action: 'auth.signInFailed', details: { network } });
-  return 'wrong';
+  return (await begun.failed()) ?? 'wrong';
 }
 
 /** Checks the password of a person who is signed in, for a fresh proof; slowed down as signing in is. */
@@ -45,10 +45,10 @@ export async function provePassword(
   parts: Parts,
   { accountId, password, network }: { accountId: string; password: string; network: string },
 ): Promise<'right' | 'wrong' | { waitSeconds: number }> {
-  const begun = await parts.guesses.begin({ accountId, email: '', network });
+  const begun = await parts.guesses.begin({ accountId, email: '', network, isPassword: true });
   if ('waitSeconds' in begun) return begun;
   const stored = await findPassword(parts.sql, accountId);
-  if (!(await verify(parts, begun, { password, stored, network }))) return 'wrong';
+  if (!(await verify(parts, begun, { password, stored, network }))) return (await begun.failed()) ?? 'wrong';
   await begun.succeeded();
   return 'right';
 }
