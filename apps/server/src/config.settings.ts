@@ -53,7 +53,9 @@ export const settings = {
     .string()
     .min(1)
     .default('127.0.0.1')
-    .describe('address the gateway listens on; `127.0.0.1` and `localhost` are both 127.0.0.1 and ::1'),
+    .describe(
+      'address the gateway listens on; `127.0.0.1` and `localhost` are both 127.0.0.1 and ::1, and `0.0.0.0` takes ::1 too',
+    ),
   SVC_DATA_DIR: z
     .string()
     .min(1)

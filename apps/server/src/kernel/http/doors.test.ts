@@ -9,10 +9,10 @@ import { http, until } from '../../testing.ts';
 import { Doors } from './doors.ts';
 
 /** Opens a server by doors; `port` 0: any. */
-async function openServer(port = 0) {
+async function openServer(port = 0, host = '127.0.0.1') {
   const server = createServer((_request, response) => response.end('here'));
   const doors = new Doors();
-  await doors.open(server, { port, host: '127.0.0.1' });
+  await doors.open(server, { port, host });
   const { port: opened } = server.address() as AddressInfo;
   return {
     server,
@@ -78,22 +78,23 @@ describe('the doors of a server', { skip: process.platform !== 'linux' && 'one l
 /** Whether this machine has the loopback address of IPv6. */
 const hasSix = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
 
-describe('a server at 127.0.0.1', { skip: !hasSix && 'no ::1 on this machine' }, () => {
-  test('is reached at ::1 too, as localhost is both, and no more once it is closed', async () => {
-    const opened = await openServer();
-    assert.equal((await http(`http://[::1]:${opened.port}`, '/')).body, 'here');
-    await opened[Symbol.asyncDispose]();
-    await assert.rejects(once(connect(opened.port, '::1'), 'connect'), { code: 'ECONNREFUSED' });
-  });
+for (const host of ['127.0.0.1', '0.0.0.0'])
+  describe(`a server at ${host}`, { skip: !hasSix && 'no ::1 on this machine' }, () => {
+    test('is reached at ::1 too, as localhost is both, and no more once it is closed', async () => {
+      const opened = await openServer(0, host);
+      assert.equal((await http(`http://[::1]:${opened.port}`, '/')).body, 'here');
+      await opened[Symbol.asyncDispose]();
+      await assert.rejects(once(connect(opened.port, '::1'), 'connect'), { code: 'ECONNREFUSED' });
+    });
 
-  test('is not opened where another program has its port at ::1: browsers would go there', async () => {
-    await using first = await openServer();
-    const { port } = first;
-    await first.doors.close();
-    first.server.close();
-    const other = createServer().listen(port, '::1');
-    await once(other, 'listening');
-    await assert.rejects(openServer(port), { code: 'EADDRINUSE' });
-    other.close();
+    test('is not opened where another program has its port at ::1: browsers would go there', async () => {
+      await using first = await openServer(0, host);
+      const { port } = first;
+      await first.doors.close();
+      first.server.close();
+      const other = createServer().listen(port, '::1');
+      await once(other, 'listening');
+      await assert.rejects(openServer(port, host), { code: 'EADDRINUSE' });
+      other.close();
+    });
   });
-});

@@ -40,8 +40,8 @@ export class Doors {
   }
 
   /**
-   * Has `listen` open the port with the options that it is given, if set, then opens the other listeners; at 127.0.0.1 those of
-   * ::1 too, since `localhost` is both. Throws what it throws, and `EADDRINUSE` when somebody has the port at one of them:
+   * Has `listen` open the port with the options that it is given, if set, then opens the other listeners; at 127.0.0.1 and
+   * 0.0.0.0 those of ::1 too, since `localhost` is both. Throws what it throws, and `EADDRINUSE` when somebody has the port at one of them:
    * listeners that share it would not say so of another process of this user, and at ::1 alone it would have the browsers.
    */
   async open(
@@ -52,18 +52,19 @@ export class Doors {
     // Elsewhere the newest listener gets all connections, or there is no such option.
     const shared = process.platform === 'linux';
     const isLocal = host === '127.0.0.1' || host === 'localhost';
+    const hasName = isLocal || host === '0.0.0.0';
     const plain = {
       port: wanted,
       host: isLocal ? '127.0.0.1' : host,
       backlog,
       ...(shared && ({ reusePort: true } as const)),
     };
-    let isDouble = isLocal && wanted !== 0 && (await proves({ port: wanted, host: '::1' }));
+    let isDouble = hasName && wanted !== 0 && (await proves({ port: wanted, host: '::1' }));
     if (shared && wanted !== 0) await prove(plain);
     await listen(plain);
     const { port } = server.address() as AddressInfo;
     // Of a port that nobody asked for nobody was promised both.
-    if (isLocal && wanted === 0) isDouble = await proves({ port, host: '::1' }).catch(() => false);
+    if (hasName && wanted === 0) isDouble = await proves({ port, host: '::1' }).catch(() => false);
     await this.#share(server, { ...plain, port }, shared ? doors - 1 : 0);
     if (isDouble) await this.#share(server, { ...plain, port, host: '::1' }, shared ? doors : 1);
   }

@@ -6,15 +6,22 @@ import { createAccount, http, openTest } from '../../testing.ts';
 import { OneName } from './one-name.ts';
 
 const page = { accept: 'text/html,application/xhtml+xml' };
-const insteadOf = (settings: Record<string, string>, url: string, headers: object, method = 'GET') =>
-  new OneName(loadConfig({}, settings)).insteadOf({ method, url, headers: { host: '127.0.0.1:8787', ...headers } });
+const insteadOf = (settings: Record<string, string>, url: string, headers: object, method = 'GET', encrypted = false) =>
+  new OneName(loadConfig({}, settings)).insteadOf({
+    method,
+    url,
+    headers: { host: '127.0.0.1:8787', ...headers },
+    socket: { encrypted },
+  });
 
 test('a browser that opens a page at a number of this machine is sent to localhost, with path, query and port', () => {
   for (const path of ['/', '/docs', '/hub/', '/hub/alerts?all=1', '/auth/authorize?state=x', '/auth/device'])
     assert.equal(insteadOf({}, path, page), `http://localhost:8787${path}`);
   assert.equal(insteadOf({}, '/hub/', { ...page, host: '[::1]:9000' }), 'http://localhost:9000/hub/');
   assert.equal(insteadOf({}, '/hub/', { ...page, 'sec-fetch-dest': 'document' }, 'HEAD'), 'http://localhost:8787/hub/');
-  assert.equal(insteadOf({ SVC_TLS_CERT: 'c', SVC_TLS_KEY: 'k' }, '/', page), 'https://localhost:8787/');
+  assert.equal(insteadOf({}, '/', page, 'GET', true), 'https://localhost:8787/');
+  // The scheme of the port that was asked, whatever the address of the installation has.
+  assert.equal(insteadOf({ SVC_BASE_URL: 'https://localhost' }, '/', page), 'http://localhost:8787/');
 });
 
 test('programs, calls of the API, parts of an open page and other names are answered where they asked', () => {
@@ -23,6 +30,11 @@ test('programs, calls of the API, parts of an open page and other names are answ
     { accept: '*/*' },
     { ...page, 'sec-fetch-dest': 'iframe' },
     { ...page, host: 'localhost:8787' },
+    // Of a proxy that asks by number.
+    { ...page, 'x-forwarded-for': '192.0.2.7' },
+    { ...page, 'x-forwarded-host': 'svc.example.com' },
+    { ...page, 'x-forwarded-proto': 'https' },
+    { ...page, forwarded: 'for=192.0.2.7' },
   ])
     assert.equal(insteadOf({}, '/hub/', headers), undefined, JSON.stringify(headers));
   for (const path of ['/v1/keys', '/ping/x', '/hubble', '/mcp', '/authority/', '//hub/'])
