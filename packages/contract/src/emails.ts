@@ -20,7 +20,9 @@ const oneScript = new RegExp(
 );
 const ofNoScript = /[\p{sc=Common}\p{sc=Inherited}]/gu;
 /** Letters of other scripts that nobody tells from Latin ones; a whole name of them is read as another one. */
-const likeLatin = /^[аеорсухіјѕһӏԁԛԝАВЕКМНОРСТУХІЈЅԌαονρυΑΒΕΖΗΙΚΜΝΟΡΤΥΧ]+$/u;
+const likeLatin = /^[аеорсухіјѕһӏԁԛԝАВЕКМНОРСТУХІЈЅԌαονρυΑΒΕΖΗΙΚΜΝΟΡΤΥΧօսոհցզՕՍՏ]+$/u;
+/** Letters of the Latin script itself that nobody tells from those of ASCII: without their dot, of phonetics, small capitals. */
+const latinLike = /[ɑɡıȷɩƖǀɾƿƅʟɪʀʜʙɴʏɢᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢꜰꜱ]/u;
 const ascii = /^\p{ASCII}*$/u;
 
 const isOneScript = (text: string): boolean => oneScript.test(text.replace(ofNoScript, ''));
@@ -40,15 +42,15 @@ function namedDomain(domain: string): string | undefined {
 
 /**
  * An address of a new account as it is kept: in the composed form, letters of one script, its domain as the name system has it.
- * Undefined for what is none, or could be taken for another one: with letters that are not seen, of mixed scripts, or of another
- * script that look like Latin ones. Addresses that accounts have already stay as they are.
+ * Undefined for what is none, or could be taken for another one: with letters that are not seen, of mixed scripts, or that look
+ * like those of ASCII. Addresses that accounts have already stay as they are.
  */
 export function newEmail(given: string): string | undefined {
   const text = given.normalize('NFKC');
   if (!emailShape.test(text) || unseen.test(given) || unseen.test(text)) return undefined;
   const at = text.lastIndexOf('@');
   const [local, labels] = [text.slice(0, at), text.slice(at + 1).split('.')];
-  if (![local, ...labels].every(isOneScript) || isLikeLatin(local)) return undefined;
+  if (![local, ...labels].every(isOneScript) || isLikeLatin(local) || latinLike.test(local)) return undefined;
   const domain = namedDomain(labels.join('.'));
   const kept = domain === undefined ? undefined : `${local}@${domain}`;
   return kept !== undefined && kept.length <= longest ? kept : undefined;

@@ -30,6 +30,7 @@ export const reasons = {
   not_url: 'must be a URL',
   not_https: 'must be an https URL',
   not_email: 'must be an e-mail address',
+  unclear_email: 'must be an e-mail address in letters of one script that are all seen',
   not_instant: 'must be an RFC 3339 time such as {example}',
   not_day: 'must be a date such as {example}, or an instant with its offset such as {other}',
   not_date: 'must be a date such as {example}',

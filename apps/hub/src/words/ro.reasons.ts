@@ -34,6 +34,7 @@ export const reasonsRo: Record<ReasonCode, string | ((params: Params) => string)
   not_url: 'Trebuie să fie o adresă web (URL).',
   not_https: 'Trebuie să fie o adresă https.',
   not_email: 'Trebuie să fie o adresă de e-mail.',
+  unclear_email: 'Trebuie să fie o adresă de e-mail cu litere vizibile, dintr-un singur alfabet.',
   not_instant: ({ example }) => `Trebuie să fie un moment precum ${example}.`,
   not_day: ({ example, other }) => `Trebuie să fie o dată precum ${example} sau un moment precum ${other}.`,
   not_date: ({ example }) => `Trebuie să fie o dată precum ${example}.`,
