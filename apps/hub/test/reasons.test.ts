@@ -124,6 +124,25 @@ test('a field shows its reason in the language of the person, and an unknown one
   assert.deepEqual(fieldsOf(known, en), { name: 'must have at most 120 characters', ...odd });
 });
 
+test('a field some of whose sentences have no words shows all of them as the API says them', () => {
+  const half: Details = {
+    fieldErrors: { name: ['must have at most 120 characters', 'is odd'] },
+    reasons: { name: [{ code: 'too_long', params: { most: 120 } }] },
+  };
+  assert.deepEqual(fieldsOf(half, ro), { name: 'must have at most 120 characters; is odd' });
+  assert.equal(detailOf(half, ro, ''), 'name: must have at most 120 characters; is odd.');
+});
+
+test('what no form draws is told with the name of each field, and none vanishes for want of words', () => {
+  const message = 'tz: is required; odd: is odd';
+  const details: Details = {
+    fieldErrors: { tz: ['is required'], odd: ['is odd'], body: ['must be an object'] },
+    reasons: { tz: [{ code: 'required', params: {} }], body: [{ code: 'not_object', params: {} }] },
+  };
+  assert.equal(detailOf(details, ro, message), 'tz: Lipsește. odd: is odd. Trebuie să fie un obiect JSON.');
+  assert.equal(detailOf(details, en, message), message);
+});
+
 test('what a limit refuses is told in the language of the person, with its numbers', () => {
   const message = 'this account may have 20 webhooks, and has 3; delete one';
   const full: Details = { reasons: { body: [reasonOf(message)].filter((one) => one !== undefined) } };

@@ -18,8 +18,10 @@ export function problemOf(error: unknown, words: Words): Problem {
   const byCode: Record<string, string> = words.errors.codes;
   const text = isUnreached(error) ? words.errors.unreached : (byCode[failure.code] ?? failure.message);
   const isNotAllowed = failure.code === 'forbidden';
-  const isDetailed = isNotAllowed || failure.code === 'bad_request' || failure.code === 'quota_exceeded';
-  const detail = isDetailed ? detailOf(failure.details, words, failure.message) : undefined;
+  // Words of ours say what was refused of these; of a request that is wrong, the API's sentence is all there is.
+  const said = detailOf(failure.details, words, failure.message);
+  const isLimit = isNotAllowed || failure.code === 'quota_exceeded';
+  const detail = failure.code === 'bad_request' ? (said ?? failure.message) : isLimit ? said : undefined;
   return { text, detail, traceId: failure.traceId, isNotAllowed };
 }
 
