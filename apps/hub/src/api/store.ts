@@ -79,13 +79,19 @@ export class Store {
     await this.clear();
   }
 
+  /** Forgets what pages showed; what the person who is signed in wrote and did not send stays: they are suspended. */
+  async hide(): Promise<void> {
+    await this.clear(accountHere());
+  }
+
   /** Forgets everything: somebody signed out, or somebody else signed in, whose unsent writes stay. */
   async clear(butOf?: string): Promise<void> {
+    const known = await this.read('account');
     await this.#ask('records', 'readwrite', (store) => store.clear());
     await this.#ask('facts', 'readwrite', (store) => store.clear());
     // What was pressed in a notification and not sent yet.
     await dropActs().catch(() => {});
-    await dropOutboxes(butOf).catch(() => {});
+    await dropOutboxes(butOf, known).catch(() => {});
   }
 
   async #ask(
