@@ -1,7 +1,7 @@
 import { type QueryClient, QueryClientProvider } from '@tanstack/preact-query';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Route, Router, Switch } from 'wouter-preact';
-import { failureOf, hubPath, isUnreached, signIn, whenSignedOut } from './api/client.ts';
+import { failureOf, hubPath, isUnreached, signedOutCode, signIn, whenSignedOut } from './api/client.ts';
 import { isRecordId } from './api/ids.ts';
 import { type Connection, ConnectionProvider } from './api/connection.ts';
 import { Live, tellEnded } from './api/live.ts';
@@ -127,14 +127,14 @@ function Pages({ store, isOut }: { store: Store; isOut: boolean }) {
   useEffect(() => {
     if (isOut) void goToSignIn(acts);
   }, [isOut]);
-  const { status, code } = failureOf(me.error) ?? {};
+  const { code } = failureOf(me.error) ?? {};
   const isSuspended = code === 'account_suspended';
   useEffect(() => {
-    if (isSuspended) void store.clear();
+    if (isSuspended) void store.hide();
   }, [isSuspended, store]);
   // Whatever was kept: a suspended person sees nothing else.
   if (isSuspended) return <Suspended />;
-  if (me.data === undefined && status !== 401) {
+  if (me.data === undefined && code !== signedOutCode) {
     if (me.error !== undefined) return <FirstFailure error={me.error} again={me.again} />;
   }
   return (

@@ -18,6 +18,18 @@ export function whenSignedOut(hear: () => void): () => void {
   return () => onSignedOut.delete(hear);
 }
 
+/** What the API answers where nobody is signed in. A 401 without it is of a proxy before the API, and says nothing of that. */
+export const signedOutCode = 'invalid_api_key';
+
+async function saysSignedOut(answer: Response): Promise<boolean> {
+  if (answer.status !== 401) return false;
+  const body = (await answer
+    .clone()
+    .json()
+    .catch(() => undefined)) as { error?: { code?: unknown } } | null | undefined;
+  return body?.error?.code === signedOutCode;
+}
+
 /** Whose page this is. */
 const account = accountHere();
 
@@ -40,7 +52,7 @@ export const api = createClient({
     headers.set('x-svc-hub', '1');
     const answer = await fetch(url, { ...init, headers, credentials: 'same-origin' });
     learnTime(answer);
-    if (answer.status === 401) for (const hear of onSignedOut) hear();
+    if (await saysSignedOut(answer)) for (const hear of onSignedOut) hear();
     return answer;
   },
 });

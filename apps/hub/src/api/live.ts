@@ -1,5 +1,5 @@
 import { type Change, follow, type Missed } from '@svc/sdk';
-import { api, failureOf } from './client.ts';
+import { api, failureOf, signedOutCode } from './client.ts';
 import type { Store } from './store.ts';
 
 /** What a tab hears: a change, that everything is to be read anew, or whether changes come. */
@@ -128,7 +128,7 @@ export class Live {
       try {
         await this.#follow(signal);
       } catch (error) {
-        if (failureOf(error)?.status === 401) return;
+        if (failureOf(error)?.code === signedOutCode) return;
         this.#setState(false);
         await this.#pause(signal.aborted ? undefined : 15_000);
       }
