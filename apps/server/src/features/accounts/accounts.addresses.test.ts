@@ -48,7 +48,7 @@ test('an account that has such an address is found and signed in as before, and 
   assert.equal(deleted.account_id, t.account.id);
 });
 
-test('commands and members of environments are found by an address as it is typed, though it is kept in another form', async () => {
+test('commands find an account by its address as it is typed, though it is kept in another form', async () => {
   await using t = await openTest();
   const svc = svcOf(t.gateway);
   const { account_id: id } = await svc('accounts', 'create', '--email', 'ana@пример.test');

@@ -52,6 +52,18 @@ describe('people of an environment', () => {
     return { id, path, people, add, stranger: await createAccount(gateway) };
   }
 
+  test('whoever is added by an address as it is typed is one member, whatever form it is kept in', async () => {
+    const { path, people, stranger } = await everybody();
+    const { sql } = gateway.kernel;
+    const kept = `${stranger.id}@xn--e1afmkfd.test`;
+    await sql`update accounts.accounts set email = ${kept} where id = ${stranger.id}`;
+    const add = (email: string) => ask(people.owner, 'POST', `${path}/members`, { email, role: 'viewer' });
+    const added = await add(`${stranger.id}@пример.test`);
+    assert.equal(added.body.member?.user_id, stranger.id, JSON.stringify(added.body));
+    for (const email of [`${stranger.id}@пример.test`, kept])
+      assert.equal((await add(email)).body.error?.code, 'already_member');
+  });
+
   test('every route, by role: 404 for a stranger, 403 below the role of the document, and no wider', async () => {
     const least: Record<keyof Contract['environments'], EnvironmentRole | undefined> = {
       list: undefined,
