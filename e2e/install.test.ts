@@ -34,6 +34,7 @@ class Machine {
     for (const name of ['proc', 'dev', 'tmp', 'root', 'etc', 'run', 'bin', 'usr/bin', 'usr/local/bin']) {
       mkdirSync(join(root, name), { recursive: true });
     }
+    writeFileSync(join(root, 'etc/hosts'), '127.0.0.1 localhost\n');
     this.#bring(node, '/usr/local/bin/node');
     this.#bring('/bin/sh', '/bin/sh');
   }

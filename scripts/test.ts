@@ -42,7 +42,7 @@ const { values: options, positionals } = parseArgs({
     root: { type: 'string', default: resolve(import.meta.dirname, '..') },
     'test-ms': { type: 'string', default: '300000' },
     'end-ms': { type: 'string', default: '8000' },
-    'deaf-ms': { type: 'string', default: '120000' },
+    'deaf-ms': { type: 'string', default: '300000' },
   },
 });
 const { root } = options;

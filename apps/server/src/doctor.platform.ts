@@ -230,7 +230,7 @@ async function machines(sql: Sql, own: string, reached: () => Promise<string | u
     const found = refused.map(({ machine, first }) => refusedText(machine, first)).join('; ');
     return [{ name, ok: false, found, fix: refusedFix }];
   }
-  const clones = await listClones(sql).catch(() => []);
+  const clones = await listClones(sql, systemClock).catch(() => []);
   if (clones.length > 0) {
     const found = clones.map(({ id, machine, first }) => clonedText(id, machine, first)).join('; ');
     return [{ name, ok: false, found, fix: clonedFix }];

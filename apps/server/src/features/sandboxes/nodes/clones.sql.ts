@@ -72,11 +72,11 @@ export async function forgetClone(db: Db, claim: Claim): Promise<void> {
 }
 
 /** Clones that were there a moment ago, of nodes that live: with their machine, and that of the one that goes on. */
-export async function listClones(db: Db): Promise<{ id: string; machine: string; first: string }[]> {
+export async function listClones(db: Db, time: Time): Promise<{ id: string; machine: string; first: string }[]> {
   return db`
     select c.node_id as id, c.machine_name as machine, coalesce(n.machine_name, '') as first
     from sandboxes.clones c join sandboxes.nodes n on n.id = c.node_id
-    where c.since < n.seen_at and c.seen_at > now() - make_interval(secs => ${placeSeconds})
+    where c.since < n.seen_at and c.seen_at > ${nowOf(db, time)} - make_interval(secs => ${placeSeconds})
     order by c.node_id, c.since limit 20`;
 }
 

@@ -191,7 +191,7 @@ describe('two machines with one id of a node', () => {
       assert.equal(await isTaken(one), true);
     }
     assert.deepEqual(await countClones(gateway.kernel.sql, clock), { now: 1, ofDay: 1 });
-    assert.deepEqual([...(await listClones(gateway.kernel.sql))], [{ id, machine: 'two', first: 'one' }]);
+    assert.deepEqual([...(await listClones(gateway.kernel.sql, clock))], [{ id, machine: 'two', first: 'one' }]);
     // Neither was seen, as without the database: what waits at the first one is not given away.
     await pause();
     clock.advance(600_000);
