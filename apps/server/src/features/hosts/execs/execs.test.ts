@@ -499,12 +499,15 @@ describe('hosts: commands that hosts do by themselves', () => {
       return body.req_id;
     };
     const leave = new AbortController();
-    for (const path of ['/v1/events/stream', '/v1/prompts/stream']) {
-      await fetch(`${second.url}${path}`, {
-        headers: { authorization: `Bearer ${account.key}`, 'x-svc-device': asking },
-        signal: leave.signal,
-      });
-    }
+    // An answer that nothing holds is collected, and its stream ends with it.
+    const streams = await Promise.all(
+      ['/v1/events/stream', '/v1/prompts/stream'].map((path) =>
+        fetch(`${second.url}${path}`, {
+          headers: { authorization: `Bearer ${account.key}`, 'x-svc-device': asking },
+          signal: leave.signal,
+        }),
+      ),
+    );
     // Leases are renewed on the clock of this test.
     const live = () => gateway.kernel.sql`select 1 from kernel.gateways where lease_until > now()`;
     await turning(async () => (await live()).length === 2 && (await rows()).length > 0);
@@ -513,6 +516,10 @@ describe('hosts: commands that hosts do by themselves', () => {
       .sql`update kernel.gateways set lease_until = now() + interval '1 hour' where lease_until > now()`;
     await done();
     assert.deepEqual(await told(), []);
+    assert.deepEqual(
+      streams.map(({ status }) => status),
+      [200, 200],
+    );
     leave.abort();
     await until(async () => (await rows()).length === 0);
     const id = await done();
