@@ -1,5 +1,5 @@
-// Every operation that takes JSON, with the dearest body that it takes, 16 at once by an account that has thousands of everything:
-// the longest turn of the gateway's loop, and how long a small request of another account takes meanwhile.
+// Every operation that takes JSON, with the dearest body that it takes, 16 at once by an account that has thousands of
+// everything: the longest turn of the gateway's loop, and how long a small request of another account takes meanwhile.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Json } from '@svc/contract';
 import { quotaNames } from '../apps/server/src/config.quotas.ts';

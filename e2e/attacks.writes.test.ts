@@ -14,13 +14,17 @@ import { createAccount } from '../apps/server/src/testing.ts';
 import { dearestBody, type Document, refusedOf, withLess } from './attacks/dearest.ts';
 import { openWorld, type World } from './torture/world.ts';
 
-/** Statements of one request, whatever its body has: lists are written by one statement, and not by one for each entry. */
+/**
+ * Statements of one request, whatever its body has: lists are written by one statement, and not by one for each entry.
+ */
 const mostStatements = 32;
 /** Writes that may have more, each with the reason. */
 const borne: Readonly<Record<string, string>> = {
   'hosts.results': 'reports 64 results at most, in place of as many requests; one that is waited for here asks nothing',
 };
-/** Statements of one request that wait for their answer at one time: what each holds is written in one turn of the loop. */
+/**
+ * Statements of one request that wait for their answer at one time: what each holds is written in one turn of the loop.
+ */
 const mostAtOnce = 16;
 const toModels = 'what a model is asked goes to it as it is, and is bounded by the values of a body';
 const equal = 'a list of other entries alone, which are not told from the document';

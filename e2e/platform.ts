@@ -201,7 +201,8 @@ export function temporaryFolder(): { path: string; remove(): Promise<void> } & A
       if (running) await stopPostgres(running);
     }
     const folders = [path, ...readdirSync(path).map((name) => join(path, name))];
-    // A node that was killed left its volume mounted. Where none ever ran there is nothing to end: 0.4 s of processor time.
+    // A node that was killed left its volume mounted. Where none ever ran there is nothing to end: 0.4 s of processor
+    // time.
     for (const node of folders.map((folder) => join(folder, 'sandboxd')).filter(hasRun))
       spawnSync(process.execPath, [sandboxd, 'clear', '--dir', node], { stdio: 'ignore' });
     rmSync(path, { recursive: true, force: true });

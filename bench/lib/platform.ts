@@ -28,7 +28,10 @@ export function temporaryDataDir(): Disposable & { readonly path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, terms) };
 }
 
-/** Starts the platform, or the parts that `args` say, on a free port with the default settings, except for those in `env`. */
+/**
+ * Starts the platform, or the parts that `args` say, on a free port with the default settings, except for those in
+ * `env`.
+ */
 export async function startPlatform(
   dataDir: string,
   env: Record<string, string> = {},

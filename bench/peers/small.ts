@@ -1,5 +1,6 @@
-// A thread that asks for something small over and over while it is told to: what the thread of the bench has to do meanwhile is
-// not measured with it. They share three numbers: whether to ask, the slowest answer in milliseconds, and rounds that are over.
+// A thread that asks for something small over and over while it is told to: what the thread of the bench has to do
+// meanwhile is not measured with it. They share three numbers: whether to ask, the slowest answer in milliseconds, and
+// rounds that are over.
 import { workerData } from 'node:worker_threads';
 
 const { url, key, shared } = workerData as { url: string; key: string; shared: Int32Array };

@@ -97,8 +97,8 @@ async function isHeard({ proxy }: World): Promise<boolean> {
 }
 
 /**
- * Whether a yardstick that was taken again only has more of the same answer. On a busy machine what follows an answer may
- * come after it was taken; what is missing from it now, the fault has broken for good.
+ * Whether a yardstick that was taken again only has more of the same answer. On a busy machine what follows an answer
+ * may come after it was taken; what is missing from it now, the fault has broken for good.
  */
 function isLater(before: Control, again: Control): boolean {
   const grew = between(before.changes, again.changes);

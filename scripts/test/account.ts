@@ -28,8 +28,8 @@ export function removeLeftAccounts(): void {
 }
 
 /**
- * Opens an account for a process that has started nothing yet. Undefined where the system keeps none or this user may not ask
- * for one: control groups of the first kind, as root. Those of the second are the product's own to divide.
+ * Opens an account for a process that has started nothing yet. Undefined where the system keeps none or this user may
+ * not ask for one: control groups of the first kind, as root. Those of the second are the product's own to divide.
  */
 export function openAccount(pid: number): Account | undefined {
   const own = ownGroup();

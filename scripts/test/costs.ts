@@ -64,7 +64,10 @@ export function machineSeconds(): number | undefined {
   return line === '' ? undefined : (user + nice + system + interrupts + soft) / ticks;
 }
 
-/** Seconds of processors that this process and what it started have used: all of it by an account, else its ended children. */
+/**
+ * Seconds of processors that this process and what it started have used: all of it by an account, else its ended
+ * children.
+ */
 export function ownSeconds(account?: string): number {
   if (account !== undefined) return Number(textOf(account)) / 1e9;
   const text = textOf('/proc/self/stat');

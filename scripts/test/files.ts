@@ -32,7 +32,9 @@ export interface Work {
   /** How long this process may go on after the last test. */
   endMs: number;
   files: readonly string[];
-  /** Where its processor time and that of all that it starts is counted; unset: where the system keeps no such account. */
+  /**
+   * Where its processor time and that of all that it starts is counted; unset: where the system keeps no such account.
+   */
   account?: string;
 }
 

@@ -83,7 +83,10 @@ async function keepShared(request: Request): Promise<'1' | 'large' | 'none'> {
 }
 
 /** The page as kept, with its headers; another build or other settings are another worker, which keeps it anew. */
-/** At a number of this machine the platform may send browsers on to `localhost`: a page that was kept would never hear of it. */
+/**
+ * At a number of this machine the platform may send browsers on to `localhost`: a page that was kept would never hear
+ * of it.
+ */
 const isByNumber = ['127.0.0.1', '[::1]'].includes(self.location.hostname);
 
 async function shell(request: Request): Promise<Response> {

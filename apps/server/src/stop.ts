@@ -58,8 +58,8 @@ function isStart(pid: number): boolean {
 }
 
 /**
- * Waits for a start that brings up its database, which no record names yet, until it runs or ended; else it would run on. A command
- * that starts the database is waited for until it did. Throws `CommandError` when that takes too long.
+ * Waits for a start that brings up its database, which no record names yet, until it runs or ended; else it would run
+ * on. A command that starts the database is waited for until it did. Throws `CommandError` when that takes too long.
  */
 async function waitForStart(dataDir: string, say: (line: string) => void): Promise<void> {
   const lock = join(dataDir, 'start.lock');
@@ -80,8 +80,8 @@ async function waitForStart(dataDir: string, say: (line: string) => void): Promi
 }
 
 /**
- * Has the processes of a data dir drain and end, and waits for them; for a start under way too. Throws `CommandError` when one
- * does not, or is another user's. Nothing runs: nothing to stop. `say` gets a sentence for whom it waits.
+ * Has the processes of a data dir drain and end, and waits for them; for a start under way too. Throws `CommandError`
+ * when one does not, or is another user's. Nothing runs: nothing to stop. `say` gets a sentence for whom it waits.
  */
 export async function stop(
   config: Config,

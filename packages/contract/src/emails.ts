@@ -21,7 +21,10 @@ const oneScript = new RegExp(
 const ofNoScript = /[\p{sc=Common}\p{sc=Inherited}]/gu;
 /** Letters of other scripts that nobody tells from Latin ones; a whole name of them is read as another one. */
 const likeLatin = /^[аеорсухіјѕһӏԁԛԝАВЕКМНОРСТУХІЈЅԌαονρυΑΒΕΖΗΙΚΜΝΟΡΤΥΧօսոհցզՕՍՏ]+$/u;
-/** Letters of the Latin script itself that nobody tells from those of ASCII: without their dot, of phonetics, small capitals. */
+/**
+ * Letters of the Latin script itself that nobody tells from those of ASCII: without their dot, of phonetics, small
+ * capitals.
+ */
 const latinLike = /[ɑɡıȷɩƖǀɾƿƅʟɪʀʜʙɴʏɢᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢꜰꜱ]/u;
 const ascii = /^\p{ASCII}*$/u;
 
@@ -33,7 +36,9 @@ function isLikeLatin(text: string): boolean {
   return letters !== '' && likeLatin.test(letters);
 }
 
-/** A domain as the name system has it, which shows every letter that is not of ASCII; undefined: it has no such form. */
+/**
+ * A domain as the name system has it, which shows every letter that is not of ASCII; undefined: it has no such form.
+ */
 function namedDomain(domain: string): string | undefined {
   if (ascii.test(domain)) return domain;
   if (!/^[\p{L}\p{M}\p{N}.-]+$/u.test(domain)) return undefined;
@@ -41,9 +46,9 @@ function namedDomain(domain: string): string | undefined {
 }
 
 /**
- * An address of a new account as it is kept: in the composed form, letters of one script, its domain as the name system has it.
- * Undefined for what is none, or could be taken for another one: with letters that are not seen, of mixed scripts, or that look
- * like those of ASCII. Addresses that accounts have already stay as they are.
+ * An address of a new account as it is kept: in the composed form, letters of one script, its domain as the name system
+ * has it. Undefined for what is none, or could be taken for another one: with letters that are not seen, of mixed
+ * scripts, or that look like those of ASCII. Addresses that accounts have already stay as they are.
  */
 export function newEmail(given: string): string | undefined {
   const text = given.normalize('NFKC');

@@ -1,7 +1,7 @@
 /**
- * What a refusal says of a field, or of the whole request: a code, and its sentence with the places of parameters. A client
- * with words of its own shows them by code; `{least}`, `{most}`, `{limit}` and `{bytes}` are numbers, all others texts.
- * Of two sentences that fit, the one that stands first counts.
+ * What a refusal says of a field, or of the whole request: a code, and its sentence with the places of parameters. A
+ * client with words of its own shows them by code; `{least}`, `{most}`, `{limit}` and `{bytes}` are numbers, all others
+ * texts. Of two sentences that fit, the one that stands first counts.
  */
 export const reasons = {
   required: 'is required',

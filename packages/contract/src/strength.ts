@@ -76,8 +76,8 @@ export const isStrong = (scope: string): boolean => strengthOf(scope).reach.leng
 const givenByHand: ReadonlySet<Reach> = new Set(['terminal', 'people', 'keys', 'operator']);
 
 /**
- * Whether the consent page has a scope ticked beforehand for an app. `byCode`: a device asks, and nobody can tell who began that,
- * so nothing strong is, not even for our own programs.
+ * Whether the consent page has a scope ticked beforehand for an app. `byCode`: a device asks, and nobody can tell who
+ * began that, so nothing strong is, not even for our own programs.
  */
 export const isTicked = (scope: string, trust: AppTrust, byCode = false): boolean =>
   !(byCode && isStrong(scope)) &&

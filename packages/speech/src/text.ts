@@ -7,7 +7,9 @@ const startsUnspaced = new RegExp(`^${unspaced}`, 'u');
 const mostUnits = 200;
 /** A run without a space in these scripts is looked at for words from this length on. */
 const longRun = 8;
-/** Most words of an English recording are these: looked at first, a fifth of what making a transcript takes is spared. */
+/**
+ * Most words of an English recording are these: looked at first, a fifth of what making a transcript takes is spared.
+ */
 const plainFolded = /^[a-z0-9]*$/;
 const plainWord = new RegExp(`^[!-~]{1,${mostUnits}}$`);
 

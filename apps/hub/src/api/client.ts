@@ -18,7 +18,10 @@ export function whenSignedOut(hear: () => void): () => void {
   return () => onSignedOut.delete(hear);
 }
 
-/** What the API answers where nobody is signed in. A 401 without it is of a proxy before the API, and says nothing of that. */
+/**
+ * What the API answers where nobody is signed in. A 401 without it is of a proxy before the API, and says nothing of
+ * that.
+ */
 export const signedOutCode = 'invalid_api_key';
 
 async function saysSignedOut(answer: Response): Promise<boolean> {

@@ -5,7 +5,9 @@ import { detailOf, fieldsOf } from './reasons.rules.ts';
 /** A failure as a page shows it. */
 interface Problem {
   text: string;
-  /** What the API says of this one case: which scope or role is lacking, which field is wrong, which limit is reached. */
+  /**
+   * What the API says of this one case: which scope or role is lacking, which field is wrong, which limit is reached.
+   */
   detail: string | undefined;
   traceId: string | undefined;
   isNotAllowed: boolean;

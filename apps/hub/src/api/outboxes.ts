@@ -6,9 +6,9 @@ const prefix = 'svc-hub-outbox-';
 const ofStorage = 'svc-outbox-';
 
 /**
- * Deletes what waits to be sent on this device, of anybody but `butOf`: whoever holds a device that was signed out reads
- * nothing of it, and nobody sends it later. A tab that has one open gives it up. Where the browser does not tell which there
- * are, that of `known` is deleted, whose device it was before.
+ * Deletes what waits to be sent on this device, of anybody but `butOf`: whoever holds a device that was signed out
+ * reads nothing of it, and nobody sends it later. A tab that has one open gives it up. Where the browser does not tell
+ * which there are, that of `known` is deleted, whose device it was before.
  */
 export async function dropOutboxes(butOf?: string, known?: string): Promise<void> {
   const own = butOf === undefined ? undefined : ofStorage + outboxName(butOf);

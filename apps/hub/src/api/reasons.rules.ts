@@ -5,8 +5,8 @@ import type { Words } from '../words/en.ts';
 export type Details = { fieldErrors?: Record<string, string[]>; reasons?: Record<string, Reason[]> } | undefined;
 
 /**
- * Reasons in the person's words; undefined unless they say all that the API's sentences do, `sentences` of them, and the
- * language has words for each.
+ * Reasons in the person's words; undefined unless they say all that the API's sentences do, `sentences` of them, and
+ * the language has words for each.
  */
 function saidOf(given: readonly Reason[], sentences: number, { errors }: Words): string | undefined {
   const said = given.map(({ code, params }) => {
@@ -22,8 +22,8 @@ const saidAt = (path: string, messages: readonly string[], details: Details, wor
   saidOf(details?.reasons?.[path] ?? [], messages.length, words) ?? messages.join('; ');
 
 /**
- * All that is wrong in the person's words, each field under its name, those without words as the API says them. Undefined
- * where no field is named and the language has no words for the message.
+ * All that is wrong in the person's words, each field under its name, those without words as the API says them.
+ * Undefined where no field is named and the language has no words for the message.
  */
 export function detailOf(details: Details, words: Words, message: string): string | undefined {
   // The API's own language: the message says all of it.

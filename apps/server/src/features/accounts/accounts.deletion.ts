@@ -101,7 +101,10 @@ async function deleteOnce(parts: Deleting, data: readonly AccountData[], leaving
   return { left, isNothing };
 }
 
-/** For how long a restore must know who was deleted: as long as the platform keeps backups, and copies of them for a year and a month. */
+/**
+ * For how long a restore must know who was deleted: as long as the platform keeps backups, and copies of them for a
+ * year and a month.
+ */
 export const rememberedSeconds = (backupSeconds: number): number => Math.max(backupSeconds, 400 * 86_400);
 
 /** Every five minutes: goes on with deletions that nobody works on, and looks again, for a day, at those that are done. */

@@ -188,7 +188,10 @@ export async function openDeletions(db: Db, time: Pick<Clock, 'instant'>) {
     where done_at is not null or tried_at < ${nowOf(db, time)} - interval '2 minutes' order by began_at`;
 }
 
-/** Forgets what came late of deletions that were done a day ago, and who was deleted once no backup knows them (`keptSeconds`). */
+/**
+ * Forgets what came late of deletions that were done a day ago, and who was deleted once no backup knows them
+ * (`keptSeconds`).
+ */
 export async function forgetDeletions(db: Db, time: Pick<Clock, 'instant'>, keptSeconds: number): Promise<void> {
   await db`delete from accounts.deletions where done_at < ${nowOf(db, time)} - interval '1 day'`;
   await db`

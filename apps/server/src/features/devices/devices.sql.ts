@@ -99,8 +99,8 @@ export async function bindDevice(
 }
 
 /**
- * Gives a device that a key serves as to another account, with the key. One that has a device of this id keeps its own; the key
- * is free then.
+ * Gives a device that a key serves as to another account, with the key. One that has a device of this id keeps its own;
+ * the key is free then.
  */
 export async function moveDevice(
   db: Db,

@@ -83,8 +83,9 @@ export async function endMachineKey(tx: Db, kernel: Pick<Kernel, 'gateways'>, en
 }
 
 /**
- * Gives a locked environment of an account that left it, or is lowered, to the owner who has been there longest, and with it the
- * key of its machine: a key stays that of who pays for the machine, and does not end with another one's account.
+ * Gives a locked environment of an account that left it, or is lowered, to the owner who has been there longest, and
+ * with it the key of its machine: a key stays that of who pays for the machine, and does not end with another one's
+ * account.
  */
 export async function passOn(tx: Db, kernel: Pick<Kernel, 'gateways'>, accountId: string, id: string): Promise<void> {
   await passOnRow(tx, accountId, id);

@@ -63,8 +63,8 @@ export async function tellMember(kernel: Teller, tx: Db, row: EnvironmentRow, gi
 }
 
 /**
- * Tells the members of an environment who owns it since its only owner is gone, and the heir that it is theirs. `losesMachine`:
- * its machine served with a key of who is gone.
+ * Tells the members of an environment who owns it since its only owner is gone, and the heir that it is theirs.
+ * `losesMachine`: its machine served with a key of who is gone.
  */
 export async function tellHandedOver(
   kernel: Teller,

@@ -104,7 +104,10 @@ export async function revokeWithin(
   await onCommit(tx, () => forget(kernel, accountId, [id]));
 }
 
-/** Gives a key that has none below it to another account, in a transaction: its text stays, what it reaches is that account's. */
+/**
+ * Gives a key that has none below it to another account, in a transaction: its text stays, what it reaches is that
+ * account's.
+ */
 export async function moveKey(
   tx: Db,
   kernel: Pick<Kernel, 'gateways'>,

@@ -4,8 +4,8 @@ const loopback = ['localhost', '127.0.0.1', '[::1]'];
 export const isLoopback = (url: string): boolean => loopback.includes(new URL(url).hostname);
 
 /**
- * The spellings of an address of ours: on this machine alone, `localhost`, `127.0.0.1` and `[::1]` are one place, and passkeys
- * work on the first only. The one of the setting comes first.
+ * The spellings of an address of ours: on this machine alone, `localhost`, `127.0.0.1` and `[::1]` are one place, and
+ * passkeys work on the first only. The one of the setting comes first.
  */
 export function alike(url: string): string[] {
   const { hostname } = new URL(url);

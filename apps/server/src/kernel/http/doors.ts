@@ -40,9 +40,10 @@ export class Doors {
   }
 
   /**
-   * Has `listen` open the port with the options that it is given, if set, then opens the other listeners; at 127.0.0.1 and
-   * 0.0.0.0 those of ::1 too, since `localhost` is both. Throws what it throws, and `EADDRINUSE` when somebody has the port at one of them:
-   * listeners that share it would not say so of another process of this user, and at ::1 alone it would have the browsers.
+   * Has `listen` open the port with the options that it is given, if set, then opens the other listeners; at 127.0.0.1
+   * and 0.0.0.0 those of ::1 too, since `localhost` is both. Throws what it throws, and `EADDRINUSE` when somebody has
+   * the port at one of them: listeners that share it would not say so of another process of this user, and at ::1 alone
+   * it would have the browsers.
    */
   async open(
     server: Server,

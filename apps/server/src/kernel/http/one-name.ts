@@ -8,15 +8,19 @@ type Addresses = Pick<Config, 'baseUrl' | 'hubUrl' | 'authUrl'>;
 /** The addresses of this machine by number, as a `Host` header says them, with their port. */
 const byNumber = /^(?:127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
-/** What a proxy before this gateway says: the name and port of the request are its own then, and the person's are not known. */
+/**
+ * What a proxy before this gateway says: the name and port of the request are its own then, and the person's are not
+ * known.
+ */
 const ofProxies = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'];
 
 /** A request as far as it is looked at here. */
 type Asked = Pick<IncomingMessage, 'method' | 'url' | 'headers'> & { socket: object };
 
 /**
- * Sends browsers from a number of this machine to `localhost`, where that is the installation's name: there passkeys work, and
- * sign-ins and kept data of the two names would be two. Only pages that people open by hand are sent on: programs ask at any name.
+ * Sends browsers from a number of this machine to `localhost`, where that is the installation's name: there passkeys
+ * work, and sign-ins and kept data of the two names would be two. Only pages that people open by hand are sent on:
+ * programs ask at any name.
  */
 export class OneName {
   readonly #isHere: boolean;
@@ -29,8 +33,8 @@ export class OneName {
   }
 
   /**
-   * Where a request has to go instead; undefined: it is answered here. The port stays, as a tunnel may have led to it, and so
-   * does the scheme that is spoken there.
+   * Where a request has to go instead; undefined: it is answered here. The port stays, as a tunnel may have led to it,
+   * and so does the scheme that is spoken there.
    */
   insteadOf({ method, url = '', headers, socket }: Asked): string | undefined {
     if (!this.#isHere || (method !== 'GET' && method !== 'HEAD')) return undefined;

@@ -23,8 +23,8 @@ export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 const proofCookie = '__Host-svc_proof';
 const proofSeconds = 600;
 /**
- * Passwords that a network may send in a minute, those among them that are not looked at: more than people behind it type. Over
- * it only who signed in from there lately is let in.
+ * Passwords that a network may send in a minute, those among them that are not looked at: more than people behind it
+ * type. Over it only who signed in from there lately is let in.
  */
 const mostPasswords = 600;
 
@@ -143,7 +143,8 @@ async function prove(visit: PageVisit, parts: FlowParts, form: URLSearchParams):
     const wait = await sendMailCode(visit, { kernel, mail }, email);
     return wait ? { status: 429, problem: 'slow', ...wait } : { sent: email };
   }
-  // A flood costs one read each. What is guessed is bounded by account and network, and for a network as a whole, by `Guesses`.
+  // A flood costs one read each. What is guessed is bounded by account and network, and for a network as a whole, by
+  // `Guesses`.
   const { allowed } = await kernel.limiter.take({ name: 'password', perMinute: mostPasswords }, network);
   const slow = { status: 429, problem: 'slow', waitSeconds: 60 } as const;
   if (!allowed && !(await isKnownPerson(kernel.sql, kernel.clock, email, network))) return slow;

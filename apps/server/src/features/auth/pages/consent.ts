@@ -25,7 +25,10 @@ interface Consent {
   /** How long the app keeps what it gets, in words of the page's language. */
   keyLife?: string | undefined;
   resource: 'api' | 'mcp';
-  /** A device asks, by a code that anybody may have sent to the person (RFC 8628, 5.4): all that is strong is ticked by hand. */
+  /**
+   * A device asks, by a code that anybody may have sent to the person (RFC 8628, 5.4): all that is strong is ticked by
+   * hand.
+   */
   byCode?: boolean;
 }
 

@@ -21,7 +21,10 @@ export interface Attempt {
   succeeded: () => Promise<void>;
   /** It was not made: nothing is counted. */
   takeBack: () => Promise<void>;
-  /** It was wrong: how long it is told to wait, as all others of its network are; undefined: it is told that it was wrong. */
+  /**
+   * It was wrong: how long it is told to wait, as all others of its network are; undefined: it is told that it was
+   * wrong.
+   */
   failed: () => Promise<{ waitSeconds: number } | undefined>;
 }
 
@@ -33,9 +36,10 @@ const freeOfPair = 5;
 /** Failures of an account in all, after which networks wait from which it did not sign in lately. */
 const freeOfAccount = 20;
 /**
- * Passwords that are looked at for a network in a minute, whosever: a list of leaked ones, tried on an address each, meets no
- * other bound. Tries that wait for their own account count for nothing here. Over it the right password of an account that signed
- * in there lately is let in, and a wrong one answered like all others there: nobody learns who signs in from there.
+ * Passwords that are looked at for a network in a minute, whosever: a list of leaked ones, tried on an address each,
+ * meets no other bound. Tries that wait for their own account count for nothing here. Over it the right password of an
+ * account that signed in there lately is let in, and a wrong one answered like all others there: nobody learns who
+ * signs in from there.
  */
 const ofNetwork = { name: 'password_guess', perMinute: 240 };
 const firstWaitSeconds = 60;

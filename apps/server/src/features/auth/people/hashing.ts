@@ -13,8 +13,8 @@ const hashBytes = 32;
 const saltBytes = 16;
 
 /**
- * 38 MiB at most, and one processor is left to everything else: with two on two cores a small request of another account took
- * half a second beside sixteen passwords.
+ * 38 MiB at most, and one processor is left to everything else: with two on two cores a small request of another
+ * account took half a second beside sixteen passwords.
  */
 const usualRunning = availableParallelism() > 2 ? 2 : 1;
 const mostWaiting = 20;
@@ -31,8 +31,9 @@ interface Waiter {
 }
 
 /**
- * Hashes passwords, two at a time in a process, one where there are two processors or fewer; 20 more wait, further ones are refused with 503 `unavailable`. Places go in
- * turn by who asks, a network or an account: one that asks for many waits behind itself, and is refused first.
+ * Hashes passwords, two at a time in a process, one where there are two processors or fewer; 20 more wait, further ones
+ * are refused with 503 `unavailable`. Places go in turn by who asks, a network or an account: one that asks for many
+ * waits behind itself, and is refused first.
  */
 export class PasswordHashing {
   readonly #mostRunning: number;

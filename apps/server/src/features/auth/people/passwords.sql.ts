@@ -23,7 +23,9 @@ export async function findPerson(db: Db, email: string): Promise<PersonRow | und
   return row;
 }
 
-/** Whether the account with this address signed in from this network in the last 30 days: `isKnownNetwork`, by one read. */
+/**
+ * Whether the account with this address signed in from this network in the last 30 days: `isKnownNetwork`, by one read.
+ */
 export async function isKnownPerson(db: Db, time: Time, email: string, network: string): Promise<boolean> {
   const rows = await db`
     select 1 from unnest(${spellingsOf(email)}::text[]) as given (email)

@@ -1,6 +1,9 @@
 const mostText = 2_000;
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** Schemes that browsers give a meaning: the answer would run as code, be shown, be read on its way, or go to any app (`intent`). */
+/**
+ * Schemes that browsers give a meaning: the answer would run as code, be shown, be read on its way, or go to any app
+ * (`intent`).
+ */
 const ofBrowsers = new Set(
   'javascript data vbscript file blob about filesystem view-source ftp ws wss http intent'
     .split(' ')

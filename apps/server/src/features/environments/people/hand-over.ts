@@ -37,7 +37,10 @@ function whyNot({ name, id, provider, state }: Owned, heir: Heir | undefined): s
   return undefined;
 }
 
-/** Why the environments that an account alone owns, and that have other members, cannot be handed over; undefined: they can. */
+/**
+ * Why the environments that an account alone owns, and that have other members, cannot be handed over; undefined: they
+ * can.
+ */
 export async function whyNotHandedOver(db: Db, accountId: string): Promise<string | undefined> {
   for (const owned of await environmentsOwnedAlone(db, accountId)) {
     const why = whyNot(owned, await heirOf(db, owned.id, accountId));
@@ -59,9 +62,9 @@ export async function heirsOf(db: Db, accountId: string): Promise<HandedOver[]> 
 const addressOf = async (db: Db, { account_id: id }: Heir): Promise<string> => (await findEmail(db, id)) ?? id;
 
 /**
- * Gives environments that an account alone owns, and that have other members, to one of these: who has the highest role, and of
- * those who is there longest. A machine at a provider is stopped: nobody pays for one that they did not start. All members hear
- * of it. Throws when one cannot be given to anybody.
+ * Gives environments that an account alone owns, and that have other members, to one of these: who has the highest
+ * role, and of those who is there longest. A machine at a provider is stopped: nobody pays for one that they did not
+ * start. All members hear of it. Throws when one cannot be given to anybody.
  */
 export async function handOver(admin: Admin, tx: Db, accountId: string): Promise<HandedOver[]> {
   const feed = new FeedWriter(admin);
