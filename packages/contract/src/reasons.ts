@@ -1,7 +1,7 @@
 /**
  * What a refusal says of a field, or of the whole request: a code, and its sentence with the places of parameters. A
- * client with words of its own shows them by code; `{least}`, `{most}`, `{limit}` and `{bytes}` are numbers, all others
- * texts. Of two sentences that fit, the one that stands first counts.
+ * client with words of its own shows them by code. Which parameters are numbers, `numbers` says; all others are texts.
+ * Of two sentences with parameters that fit, the one that stands first counts.
  */
 export const reasons = {
   required: 'is required',
@@ -175,7 +175,7 @@ export interface Reason {
   params: Record<string, string | number>;
 }
 
-const numbers = new Set(['least', 'most', 'limit', 'bytes', 'status', 'used']);
+const numbers = new Set(['least', 'most', 'limit', 'status', 'used']);
 const placeholder = /\{([a-z]+)\}/;
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
