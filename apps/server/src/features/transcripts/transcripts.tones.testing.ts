@@ -9,6 +9,18 @@ const wordMs = symbolMs * symbols;
 const toneOf = (symbol: number): number => 500 + 140 * symbol;
 const speakerTone = (speaker: number): number => 3_400 + 260 * speaker;
 const mostSpeakers = 12;
+/** The samples of a word's length of each tone: recordings of hours are made of them. */
+const symbolWaves = wavesOf(16, toneOf);
+const speakerWaves = wavesOf(mostSpeakers, speakerTone);
+/** So much of a tone tells it from its neighbours, which are 140 and 260 Hz away. */
+const heardMs = 20;
+
+function wavesOf(count: number, frequencyOf: (n: number) => number): Float64Array[] {
+  const samples = (wordMs * rate) / 1000;
+  return Array.from({ length: count }, (_, n) =>
+    Float64Array.from({ length: samples }, (_value, at) => Math.sin((2 * Math.PI * frequencyOf(n) * at) / rate)),
+  );
+}
 
 /** A word of a recording: a number below 4,096, who says it and when it begins. */
 export interface ToneWord {
@@ -41,8 +53,7 @@ export function toneRecording(words: readonly ToneWord[], durationMs: number): B
     const from = Math.round((startMs * rate) / 1000);
     for (let at = 0; at < (wordMs * rate) / 1000; at += 1) {
       const symbol = (id >> (4 * Math.floor((at * 1000) / rate / symbolMs))) & 15;
-      const t = at / rate;
-      const wave = Math.sin(2 * Math.PI * toneOf(symbol) * t) + 0.8 * Math.sin(2 * Math.PI * speakerTone(speaker) * t);
+      const wave = (symbolWaves[symbol]?.[at] ?? 0) + 0.8 * (speakerWaves[speaker]?.[at] ?? 0);
       if (from + at < samples.length) samples[from + at] = Math.round(9_000 * wave);
     }
   }
@@ -92,13 +103,14 @@ export function hearTones(audio: Buffer): HeardTone[] {
   for (const { from, to } of burstsOf(samples)) {
     // A burst that is cut at the edge of the audio is no whole word.
     if (((to - from) * 1000) / rate < wordMs - 12) continue;
-    const part = (n: number, ms: number) => {
-      const start = from + Math.round(((n * symbolMs + 12) * rate) / 1000);
-      return samples.subarray(start, start + Math.round((ms * rate) / 1000));
+    // From the middle of a symbol: at its edges stands some of the one beside it.
+    const part = (n: number) => {
+      const start = from + Math.round(((n * symbolMs + (symbolMs - heardMs) / 2) * rate) / 1000);
+      return samples.subarray(start, start + (heardMs * rate) / 1000);
     };
     let id = 0;
-    for (let n = 0; n < symbols; n += 1) id |= loudest(part(n, symbolMs - 24), 16, toneOf) << (4 * n);
-    const speaker = loudest(samples.subarray(from, to), mostSpeakers, speakerTone);
+    for (let n = 0; n < symbols; n += 1) id |= loudest(part(n), 16, toneOf) << (4 * n);
+    const speaker = loudest(part(1), mostSpeakers, speakerTone);
     heard.push({ text: textOf(id), speaker, start: from / rate, end: to / rate });
   }
   return heard;
@@ -126,8 +138,13 @@ function loudest(samples: Int16Array, count: number, frequencyOf: (n: number) =>
   let [best, most] = [0, -1];
   for (let n = 0; n < count; n += 1) {
     const turn = 2 * Math.cos((2 * Math.PI * frequencyOf(n)) / rate);
-    let [one, two] = [0, 0];
-    for (const sample of samples) [one, two] = [sample + turn * one - two, one];
+    let one = 0;
+    let two = 0;
+    for (let at = 0; at < samples.length; at += 1) {
+      const next = (samples[at] as number) + turn * one - two;
+      two = one;
+      one = next;
+    }
     const power = one * one + two * two - turn * one * two;
     if (power > most) [best, most] = [n, power];
   }
