@@ -9,7 +9,7 @@ export const tracks = ['mic', 'system', 'mixed'] as const;
 /** Steps of the processing, as `processing.step` names them. */
 export const transcriptSteps = ['prepare', 'window', 'stitch', 'insights', 'vectors'] as const;
 /** What of a transcript or an answer was not done. */
-const lacks = ['transcription', 'insights', 'semantic'] as const;
+const lacks = ['transcription', 'times', 'insights', 'semantic'] as const;
 /** Formats of an export (document 1, Transcripts). */
 export const exportFormats = ['md', 'txt', 'srt', 'vtt', 'json', 'pdf', 'docx'] as const;
 

@@ -65,14 +65,23 @@ describe('a transcript', () => {
     check(assemble({ durationMs: 900_000, tracks: [{ track: 'system', windows }] }));
   });
 
-  test('has every word once, sorted by time; one without a time stands after the word before it', () => {
+  test('has every word once, in the order in which the provider says them', () => {
     const words = [
-      { text: 'second', startMs: 2_000, endMs: 2_300 },
-      { text: 'third', startMs: Number.NaN, endMs: Number.NaN },
+      { text: 'first', startMs: 2_000, endMs: 2_300 },
+      { text: 'second', startMs: Number.NaN, endMs: Number.NaN },
       { text: ' ', startMs: 2_400, endMs: 2_500 },
-      { text: 'first', startMs: 1_000, endMs: 500 },
+      { text: 'third', startMs: 1_000, endMs: 500 },
     ];
-    assert.deepEqual(textsOf(ofWords(words)), ['first', 'second', 'third']);
+    const found = ofWords(words);
+    assert.deepEqual(textsOf(found), ['first', 'second', 'third']);
+    assert.deepEqual(
+      found.utterances.flatMap((utterance) => utterance.words.map(({ startMs, estimated }) => [startMs, estimated])),
+      [
+        [2_000, false],
+        [2_300, true],
+        [2_500, true],
+      ],
+    );
   });
 
   test('has utterances that end at another speaker, a pause over 1 s, and a shorter one after a sentence', () => {

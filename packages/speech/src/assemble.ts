@@ -68,7 +68,7 @@ export function assemble(recording: {
   };
 }
 
-/** The words of a track, sorted by start, none twice, each with its speaker; all of one speaker if that is given. */
+/** The words of a track in the order in which they were said, none twice, each with its speaker; all of one if that is given. */
 function wordsOf(
   track: TrackHeard,
   only: Voice | undefined,
@@ -78,7 +78,7 @@ function wordsOf(
   const windows = repairedWindows(track.windows);
   const voices = only ? [] : voicesOf(windows, clips);
   const bound = (at: number): number => (durationMs >= 0 ? Math.min(at, Math.round(durationMs)) : at);
-  const words = stitched(windows).flatMap((kept, n) => {
+  return stitched(windows).flatMap((kept, n) => {
     const { language } = windows[n]?.heard ?? {};
     const code = typeof language === 'string' ? languageCode(language) : null;
     return kept.flatMap(({ speaker, startMs, endMs, ...word }): SpokenWord[] => {
@@ -86,7 +86,6 @@ function wordsOf(
       return voice ? [{ ...word, startMs: bound(startMs), endMs: bound(endMs), voice, language: code }] : [];
     });
   });
-  return words.sort((a, b) => a.startMs - b.startMs);
 }
 
 function voicesOf(windows: readonly HeardWindow[], clips: readonly HeardClip[] | undefined): Names[] {

@@ -17,4 +17,4 @@ export type {
   Window,
 } from './types.ts';
 export { planWindows } from './windows.ts';
-export { estimateWords } from './words.ts';
+export { estimateWords, segmentsInOrder, spreadWords } from './words.ts';

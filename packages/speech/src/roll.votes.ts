@@ -28,7 +28,8 @@ export interface HeardClip {
 /** What a provider heard in the clips of a roll, by track. Never throws for what it answered. */
 export function votesOf(roll: { clips: readonly RollClip[]; heard: Heard }): Map<TrackHeard['track'], HeardClip[]> {
   const clips = roll.clips.slice(0, mostClips).toSorted((a, b) => a.atMs - b.atMs);
-  const words = repaired(roll.heard, { n: 0, startMs: 0, endMs: longestMs, fromMs: 0, toMs: longestMs });
+  const whole = { n: 0, startMs: 0, endMs: longestMs, fromMs: 0, toMs: longestMs };
+  const words = repaired(roll.heard, whole).sort((a, b) => a.startMs - b.startMs);
   const byTrack = new Map<TrackHeard['track'], HeardClip[]>();
   let from = 0;
   for (const clip of clips) {

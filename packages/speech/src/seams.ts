@@ -21,7 +21,7 @@ export function stitched(windows: readonly HeardWindow[]): PlacedWord[][] {
     const last = (kept[n] as PlacedWord[]).filter((word) => !seam.droppedBefore.has(word));
     kept[n] = last;
     // Times of two windows may cross by some ms at the seam: the order of words holds, so the later ones are moved.
-    const from = last.at(-1)?.startMs ?? 0;
+    const from = last.reduce((latest, { startMs }) => Math.max(latest, startMs), 0);
     kept[n + 1] = b.words
       .filter((word) => !seam.droppedAfter.has(word))
       .map((word) =>

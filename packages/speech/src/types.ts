@@ -31,8 +31,8 @@ export interface HeardWord {
 }
 
 /**
- * Answer of one provider for one window. Times are relative to the window's `fromMs`. Nothing in it is trusted: words may be
- * unordered, empty, outside of the window, or have times that are no numbers.
+ * Answer of one provider for one window. Times are relative to the window's `fromMs`. Nothing in it is trusted but the order
+ * in which it names the words of a speaker: their times may go back, lie outside of the window, or be no numbers.
  */
 export interface Heard {
   words: HeardWord[];
@@ -127,7 +127,7 @@ export interface PlacedWord extends AssembledWord {
   speaker: string | undefined;
 }
 
-/** A window with its repaired words, sorted by start. */
+/** A window with its repaired words, in the order in which they were said. */
 export interface HeardWindow {
   window: Window;
   heard: Heard;

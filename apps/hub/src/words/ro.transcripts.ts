@@ -181,6 +181,7 @@ export const transcriptsRo: typeof transcriptsEn = {
 
     lacks: {
       transcription: 'Nu este configurat un furnizor de transcriere: subtitrările live țin loc de text.',
+      times: 'Furnizorul a dat timpi care nu sunt ai sunetului: locul fiecărui cuvânt este estimat.',
       insights: 'Niciun model nu a scris rezumatul: propoziții din înregistrare îi țin locul.',
       semantic: 'Se găsește doar după cuvinte, nu după înțeles.',
     },

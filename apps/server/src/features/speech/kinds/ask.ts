@@ -139,5 +139,11 @@ export function formOf(
   };
 }
 
-/** A time in seconds as milliseconds; NaN for what is no number, which `assemble` repairs. */
-export const msOf = (seconds: unknown): number => (typeof seconds === 'number' ? seconds * 1_000 : Number.NaN);
+/** A time in milliseconds, also one that is written as a text; NaN for what is no number, which `assemble` repairs. */
+export function timeOf(value: unknown): number {
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' && /^\s*-?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : Number.NaN;
+}
+
+/** A time in seconds as milliseconds. */
+export const msOf = (seconds: unknown): number => timeOf(seconds) * 1_000;

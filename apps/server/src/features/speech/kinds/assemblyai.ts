@@ -1,7 +1,7 @@
 import { numberOf, objectsOf, textOf, type Value } from '@svc/inference';
 import type { HeardWord } from '@svc/speech';
 import { ProviderFailure } from '../speech.errors.ts';
-import { askJson, audioOf } from './ask.ts';
+import { askJson, audioOf, timeOf } from './ask.ts';
 import { type Asking, type KindHeard, termsWithin } from './kind.ts';
 
 /** Its universal-2 takes 200 words of terms. */
@@ -114,8 +114,8 @@ function heardOf(said: Value): KindHeard {
       const [speaker, confidence] = [textOf(word['speaker']), numberOf(word['confidence'])];
       return {
         text: textOf(word['text']) ?? '',
-        startMs: numberOf(word['start']) ?? Number.NaN,
-        endMs: numberOf(word['end']) ?? Number.NaN,
+        startMs: timeOf(word['start']),
+        endMs: timeOf(word['end']),
         ...(speaker !== undefined && { speaker }),
         ...(confidence !== undefined && { confidence }),
       };

@@ -1,5 +1,5 @@
 import { isObject, objectsOf, textOf, type Value } from '@svc/inference';
-import { estimateWords, type HeardWord } from '@svc/speech';
+import { estimateWords, type HeardWord, segmentsInOrder } from '@svc/speech';
 import { ProviderFailure } from '../speech.errors.ts';
 import { askJson, formOf, msOf } from './ask.ts';
 import { type Asking, type KindHeard, termsWithin } from './kind.ts';
@@ -56,14 +56,24 @@ function heardOf(said: Value, durationMs: number): KindHeard {
   );
   if (timed.length > 0) return { words: punctuated(timed, text ?? ''), ...language };
   const parts = objectsOf(segments).filter(isObject);
-  if (parts.length > 0) return { words: parts.flatMap(wordsOfSegment), ...language };
+  if (parts.length > 0) return { words: wordsOfSegments(parts), ...language };
   return { words: estimateWords(text ?? '', 0, durationMs), ...language };
 }
 
-function wordsOfSegment(segment: Value): HeardWord[] {
-  const speaker = textOf(segment['speaker']);
-  const more = { ...confidenceOf(segment['avg_logprob']), ...(speaker !== undefined && { speaker }) };
-  return estimateWords(textOf(segment['text']) ?? '', msOf(segment['start']), msOf(segment['end']), more);
+function wordsOfSegments(segments: readonly Value[]): HeardWord[] {
+  const read = segments.map((segment) => {
+    const speaker = textOf(segment['speaker']);
+    const more = { ...confidenceOf(segment['avg_logprob']), ...(speaker !== undefined && { speaker }) };
+    return {
+      text: textOf(segment['text']) ?? '',
+      startMs: msOf(segment['start']),
+      endMs: msOf(segment['end']),
+      ...more,
+    };
+  });
+  return segmentsInOrder(read).flatMap(({ text, startMs, endMs, ...more }) =>
+    estimateWords(text, startMs, endMs, more),
+  );
 }
 
 const letters = (text: string): string => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '');

@@ -1,5 +1,5 @@
 import { numberOf, objectsOf, textOf, type Value } from '@svc/inference';
-import { estimateWords, type HeardWord } from '@svc/speech';
+import { estimateWords, type HeardWord, segmentsInOrder } from '@svc/speech';
 import { ProviderFailure } from '../speech.errors.ts';
 import { askJson, formOf, msOf } from './ask.ts';
 import { type Asking, type KindHeard, termsWithin } from './kind.ts';
@@ -26,16 +26,31 @@ export async function whispercpp(asking: Asking): Promise<KindHeard> {
   if (!Array.isArray(said['segments'])) throw new ProviderFailure('its answer has no segments');
   const language = textOf(said['detected_language']) ?? textOf(said['language']);
   return {
-    words: objectsOf(said['segments']).flatMap(wordsOfSegment),
+    words: segmentsInOrder(objectsOf(said['segments']).map(readSegment)).flatMap(wordsOfSegment),
     ...(language !== undefined && { language }),
   };
 }
 
+interface Segment {
+  text: string;
+  startMs: number;
+  endMs: number;
+  more: { confidence?: number };
+  tokens: Value[];
+}
+
+const readSegment = (segment: Value): Segment => ({
+  text: textOf(segment['text']) ?? '',
+  startMs: msOf(segment['start']),
+  endMs: msOf(segment['end']),
+  more: confidenceOf(segment['avg_logprob']),
+  tokens: objectsOf(segment['words']),
+});
+
 /** Words from tokens where these make up the text: a letter that two tokens share cannot be read from either. */
-function wordsOfSegment(segment: Value): HeardWord[] {
-  const text = textOf(segment['text']) ?? '';
+function wordsOfSegment({ text, startMs, endMs, more, tokens }: Segment): HeardWord[] {
   const words = wordsOfTokens(
-    objectsOf(segment['words']).map((token) => ({
+    tokens.map((token) => ({
       text: textOf(token['word']) ?? '',
       startMs: msOf(token['start']),
       endMs: msOf(token['end']),
@@ -44,5 +59,5 @@ function wordsOfSegment(segment: Value): HeardWord[] {
   );
   const dense = (all: string): string => all.replaceAll(/\s+/g, '');
   if (words.length > 0 && dense(words.map((word) => word.text).join('')) === dense(text)) return words;
-  return estimateWords(text, msOf(segment['start']), msOf(segment['end']), confidenceOf(segment['avg_logprob']));
+  return estimateWords(text, startMs, endMs, more);
 }

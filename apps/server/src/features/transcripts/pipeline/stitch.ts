@@ -23,7 +23,7 @@ import type { PipelineParts } from './prepare.ts';
 import type { StepWork } from './runner.ts';
 import type { Held } from './settle.ts';
 import { deleteOtherSteps, resultsOf, stepsOf } from './steps.sql.ts';
-import { recordHeard } from './window.ts';
+import { type KeptWindow, recordHeard } from './window.ts';
 import type { Voices } from './voices.ts';
 
 const unpacked = promisify(gunzip);
@@ -35,7 +35,7 @@ export const stitch =
   async (step, signal) => {
     const { kernel, transcripts, settling } = parts;
     const row = await transcripts.get(kernel.background, step.account_id, step.transcript_id);
-    const tracks = await tracksHeard(parts, step, voices);
+    const { tracks, isSpread } = await tracksHeard(parts, step, voices);
     const isPreview = tracks.length === 0;
     const roll = isPreview ? undefined : await hearRoll(parts, row, tracks, signal);
     const recording = {
@@ -57,7 +57,7 @@ export const stitch =
       else await chargeMinutes(held.tx, kernel.clock, row.id);
       const bytes = sizeOf(assembled) + words.reduce((sum, { packed }) => sum + packed.length, 0);
       const { language } = assembled;
-      const degraded = isPreview ? ['transcription'] : [];
+      const degraded = [...(isPreview ? ['transcription'] : []), ...(isSpread ? ['times'] : [])];
       const heard = { language, degraded, editsLost, bytes };
       if (missing === undefined) {
         await transcripts.move(held.tx, held.now, held.row, 'hear', heard);
@@ -74,20 +74,27 @@ export const stitch =
     if (isKept !== undefined) voices.forget(row.id);
   };
 
-/** What was heard, by track. */
-async function tracksHeard({ kernel }: PipelineParts, step: StepRow, voices: Voices): Promise<TrackHeard[]> {
+/** What was heard, by track, and whether the times of some of it are none of a provider's. */
+async function tracksHeard(
+  { kernel }: PipelineParts,
+  step: StepRow,
+  voices: Voices,
+): Promise<{ tracks: TrackHeard[]; isSpread: boolean }> {
   const rows = await resultsOf(kernel.background, step.transcript_id, step.generation, 'window');
   const tracks = new Map<Track, TrackHeard>();
+  let isSpread = false;
   for (const { track, n, given, result } of rows) {
     const { window } = given as { window: Window };
     const text = (await unpacked(result, { maxOutputLength: mostHeardBytes })).toString();
     const embeddings = voices.of({ ...step, track, n });
-    const heard: Heard = { ...(JSON.parse(text) as Heard), ...(embeddings && { embeddings }) };
+    const { isSpread: isOne, ...kept } = JSON.parse(text) as KeptWindow;
+    if (isOne) isSpread = true;
+    const heard: Heard = { ...kept, ...(embeddings && { embeddings }) };
     const one = tracks.get(track as Track) ?? { track: track as Track, windows: [] };
     one.windows.push({ window, heard });
     tracks.set(one.track, one);
   }
-  return [...tracks.values()];
+  return { tracks: [...tracks.values()], isSpread };
 }
 
 /** The captions of the client as one window: who speaks and when is not known. */

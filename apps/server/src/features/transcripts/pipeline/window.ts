@@ -1,9 +1,9 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Heard, Window } from '@svc/speech';
+import { type Heard, spreadWords, type Window } from '@svc/speech';
 import { writeUsage } from '../../../kernel/records/usage.ts';
 import { Share } from '../../../kernel/share/share.ts';
-import { NoProvider, SpeechFailed, type SpeechHeard } from '../../speech/index.ts';
+import { NoProvider, type SpeechHeard } from '../../speech/index.ts';
 import { vocabularyOf } from '../library/vocabulary.sql.ts';
 import type { Track, TranscriptRow } from '../transcripts.rows.ts';
 import { addCost } from '../transcripts.sql.ts';
@@ -39,11 +39,10 @@ export function hearWindow(parts: PipelineParts, voices: Voices): StepWork {
     const language = languageOfRow(row) ?? undefined;
     const durationMs = window.toMs - window.fromMs;
     const heard = await speech.hear({ ...part, durationMs, terms, ...(language && { language }) }, signal);
-    checkTimes(heard, durationMs);
     // No voice is stored: what joins speakers over windows stays in the memory of this process.
     const { embeddings, ...kept } = heard;
     if (embeddings) voices.keep(step, embeddings);
-    const result = await packed(JSON.stringify(kept satisfies Heard));
+    const result = await packed(JSON.stringify(timed(kept, durationMs)));
     await settling.with(step, async (held) => {
       await settling.move(held, 'finish', { result, costMicroUsd: heard.costMicroUsd });
       await recordHeard(held, heard, kernel.clock.monotonic() - started);
@@ -55,12 +54,18 @@ export function hearWindow(parts: PipelineParts, voices: Voices): StepWork {
 /** A second past the end of the audio is a rounding, more is not. */
 const beyondMs = 1_000;
 
-/** Throws for an answer most of whose words lie outside of the audio: a transcript of it would stand in one heap. */
-function checkTimes({ words, provider }: SpeechHeard, durationMs: number): void {
+/** What is kept of a window. */
+export interface KeptWindow extends Heard {
+  /** The provider's times were not those of the audio: the words were spread over the window. */
+  isSpread?: true;
+}
+
+/** An answer most of whose words lie outside of the audio, spread over it: a transcript of it would stand in one heap. */
+function timed<T extends Heard>(heard: T, durationMs: number): KeptWindow {
+  const { words } = heard;
   const outside = words.filter(({ startMs }) => !(startMs >= -beyondMs && startMs <= durationMs + beyondMs));
-  if (outside.length * 2 <= words.length) return;
-  const message = `${provider}: the times of its words are not those of the audio`;
-  throw new SpeechFailed(message, { final: false, rateLimited: false, retryAfterMs: undefined });
+  if (outside.length * 2 <= words.length) return heard;
+  return { ...heard, words: spreadWords(words, durationMs), isSpread: true };
 }
 
 /** What it cost, in the transaction of its result: it is charged exactly as often as it counts. */
