@@ -1,4 +1,4 @@
-import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { join } from 'node:path';
@@ -14,6 +14,8 @@ const record = z.object({
   pid: z.int().positive(),
   /** With the pid it tells the process apart from a later one of the same number. */
   started: z.string(),
+  /** The folder that it was written for: in a copy of it the process is another's. Releases before did not say. */
+  folder: z.string().optional(),
   instance_id: z.string(),
   since: z.string(),
   /** Where it listens; absent: it serves nothing. The URL of a relay is `{relay_url}`. */
@@ -39,7 +41,7 @@ const anyName = /^running(?:\.\d+)?\.json$/;
 /** The processes that run on a data dir; what a killed one left behind does not count. */
 export function findRunningProcesses(dataDir: string): RunningProcess[] {
   return namesIn(dataDir)
-    .map((name) => read(join(dataDir, name)))
+    .map((name) => read(dataDir, name))
     .filter((found) => found !== undefined)
     .sort((a, b) => (a.since < b.since ? -1 : 1));
 }
@@ -55,11 +57,12 @@ export function addressOfRunning(dataDir: string): Given {
  * Writes down that this process runs on the data dir: in `running.json`, or beside it while another process holds that.
  * Answers what takes it back.
  */
-export function writeRunning(dataDir: string, about: Omit<RunningProcess, 'pid' | 'started'>): () => void {
+export function writeRunning(dataDir: string, about: Omit<RunningProcess, 'pid' | 'started' | 'folder'>): () => void {
   const { pid } = process;
-  for (const name of namesIn(dataDir)) if (!read(join(dataDir, name))) rmSync(join(dataDir, name), { force: true });
-  const name = read(join(dataDir, first)) ? `running.${pid}.json` : first;
-  const text = `${JSON.stringify({ ...about, pid, started: processStart(pid) ?? '' }, undefined, 2)}\n`;
+  for (const name of namesIn(dataDir)) if (!read(dataDir, name)) rmSync(join(dataDir, name), { force: true });
+  const name = read(dataDir, first) ? `running.${pid}.json` : first;
+  const own = { ...about, pid, started: processStart(pid) ?? '', folder: identityOf(dataDir) };
+  const text = `${JSON.stringify(own, undefined, 2)}\n`;
   const file = join(dataDir, name);
   rmSync(`${file}.new`, { force: true });
   writeFileSync(`${file}.new`, text, { mode: 0o600, flag: 'wx' });
@@ -67,7 +70,7 @@ export function writeRunning(dataDir: string, about: Omit<RunningProcess, 'pid' 
   renameSync(`${file}.new`, file);
   return () => {
     // Another process may have taken the name since.
-    if (read(file)?.pid === pid) rmSync(file, { force: true });
+    if (read(dataDir, name)?.pid === pid) rmSync(file, { force: true });
   };
 }
 
@@ -79,11 +82,18 @@ function namesIn(dataDir: string): string[] {
   }
 }
 
-/** Undefined for a file that is damaged, or whose process is gone. */
-function read(file: string): RunningProcess | undefined {
+/** What a folder keeps when it is moved or seen by another path, and its copy has not. */
+function identityOf(dataDir: string): string {
+  const { dev, ino } = statSync(dataDir, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
+/** Undefined for a file that is damaged, that came with a copy of another data dir, or whose process is gone. */
+function read(dataDir: string, name: string): RunningProcess | undefined {
   try {
-    const found = record.safeParse(JSON.parse(readIfThere(file) ?? ''));
-    return found.success && isRunning(found.data) ? found.data : undefined;
+    const found = record.safeParse(JSON.parse(readIfThere(join(dataDir, name)) ?? ''));
+    if (!found.success || !isRunning(found.data)) return undefined;
+    return found.data.folder === undefined || found.data.folder === identityOf(dataDir) ? found.data : undefined;
   } catch {
     return undefined;
   }

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isAlive, processStart } from '@svc/process-lock';
 import { loadConfig } from './config.ts';
+import { findRunningProcesses, writeRunning } from './running.ts';
 import { stop } from './stop.ts';
 
 const isRoot = process.platform === 'linux' && process.getuid?.() === 0;
@@ -103,5 +104,28 @@ test('a start that fails meanwhile, and a lock that was left, are no more to wai
     assert.equal(said.length, 1);
   } finally {
     rmSync(dataDir, { recursive: true });
+  }
+});
+
+test('in a copy of a data dir nothing of the one that runs is found, and nothing is stopped', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-stop-'));
+  const [dataDir, copy] = [join(folder, 'own'), join(folder, 'copy')];
+  mkdirSync(dataDir);
+  const since = new Date().toISOString();
+  const forget = writeRunning(dataDir, { part: 'all', instance_id: 'one', since, database: 'embedded' });
+  try {
+    cpSync(dataDir, copy, { recursive: true });
+    assert.deepEqual(
+      findRunningProcesses(dataDir).map(({ pid }) => pid),
+      [process.pid],
+    );
+    assert.deepEqual(findRunningProcesses(copy), []);
+    // It would end this process.
+    assert.deepEqual((await stop(loadConfig({ SVC_DATA_DIR: copy }))).stopped, []);
+    renameSync(dataDir, `${dataDir}-moved`);
+    assert.equal(findRunningProcesses(`${dataDir}-moved`).length, 1, 'the same folder under another name');
+  } finally {
+    forget();
+    rmSync(folder, { recursive: true });
   }
 });
