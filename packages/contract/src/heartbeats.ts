@@ -62,7 +62,12 @@ const ping = {
   errors: ['bad_request', 'not_found', 'unavailable'],
 } as const;
 /** Matches a start with its end when runs of one job overlap. */
-const query = z.object({ rid: uuid.optional().describe('Id of the run that a start and its end share') });
+const query = z.object({
+  rid: z
+    .string()
+    .optional()
+    .describe('Id of the run that a start and its end share, a UUID; the ping counts without one that is none'),
+});
 const bySlug = query.extend({
   create: z
     .string()

@@ -1,6 +1,6 @@
 import { slugPattern } from '@svc/contract';
 import type { Context } from '../../kernel/http/context.ts';
-import { badRequest, notFound } from '../../kernel/base/errors.ts';
+import { notFound } from '../../kernel/base/errors.ts';
 import type { Address, PingBatches } from './heartbeats.batch.ts';
 import { signalOf } from './heartbeats.rules.ts';
 import { provision } from './heartbeats.slugs.ts';
@@ -19,11 +19,7 @@ export async function take(
 ): Promise<'OK'> {
   const meant = signalOf(word);
   if (meant === undefined) throw notFound('route');
-  if (meant === null) {
-    const message = 'an exit code is 0 to 255';
-    throw badRequest(message, { signal: [message] });
-  }
-  const arrival = { ...meant, rid: query.rid ?? null, body: anything };
+  const arrival = { ...meant, rid: runOf(query.rid), body: anything };
   if ('token' in addressed) {
     const hash = hashToken(kernel.keyring, addressed.token);
     if (hash && (await batches.add({ ...arrival, hash }))) return 'OK';
@@ -39,3 +35,9 @@ export async function take(
   if (query.create === '1' && (await provision(kernel, hash, slug)) && (await add())) return 'OK';
   throw notFound('heartbeat');
 }
+
+const runId = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** The id of a run; a ping whose id is empty or none counts without it: it says something all the same. */
+const runOf = (given: string | undefined): string | null =>
+  given !== undefined && runId.test(given) ? given.toLowerCase() : null;

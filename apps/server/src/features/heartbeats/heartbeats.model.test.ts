@@ -22,7 +22,7 @@ export function naive(
   createdAt: number,
   periodS: number,
   graceS: number,
-  expectedAfter = (since: number): number => since + 1000 * periodS,
+  expectedAfter = (since: number, _isSuccess: boolean): number => since + 1000 * periodS,
 ) {
   let status: 'new' | 'up' | 'down' | 'paused' = 'new';
   let since = createdAt;
@@ -39,7 +39,7 @@ export function naive(
     alerts.push('heartbeat.down');
   };
   const overdue = (at: number): boolean =>
-    at >= expectedAfter(Math.max(since, lastSuccess ?? 0)) + 1000 * graceS ||
+    at >= expectedAfter(Math.max(since, lastSuccess ?? 0), (lastSuccess ?? -1) >= since) + 1000 * graceS ||
     (start !== undefined && at - start >= 1000 * graceS);
   /** As a look at this instant finds it: a pause that ended goes on from the look, not from its end. */
   const walk = (to: number): void => {
@@ -57,7 +57,7 @@ export function naive(
   return {
     alerts,
     shown(now: number): string {
-      return status === 'up' && lastSuccess !== undefined && now >= expectedAfter(lastSuccess) ? 'late' : status;
+      return status === 'up' && lastSuccess !== undefined && now >= expectedAfter(lastSuccess, true) ? 'late' : status;
     },
     run(now: number, step: { signal?: string; paused?: boolean; pauseS?: number }): void {
       walk(now);
@@ -125,7 +125,12 @@ describe('the rules of a monitor', () => {
           let now = Date.UTC(2026, 0, 1, 0, 0, 30);
           const plain = fresh(now, periodS, graceS);
           let state = every === undefined ? plain : retimed(plain, { ...plain, cron: `*/${every} * * * *` }, now);
-          const next = (since: number) => (Math.floor(since / (60_000 * (every ?? 1))) + 1) * 60_000 * (every ?? 1);
+          const gap = 60_000 * (every ?? 1);
+          const next = (since: number, isSuccess: boolean) => {
+            const early = isSuccess ? Math.min(graceS * 1_000, gap / 10, 300_000) : -1;
+            const coming = (Math.floor(since / gap) + 1) * gap;
+            return coming - since <= early ? coming + gap : coming;
+          };
           const model = naive(now, periodS, graceS, every === undefined ? undefined : next);
           const told: string[] = [];
           let shown = 'new';
@@ -197,6 +202,21 @@ describe('the rules of a monitor', () => {
       const after = receive(state, signalFor(''), Date.parse(expected)).state;
       assert.equal(expectedOf(after), Date.parse(following), `${cron} after ${expected}`);
     }
+  });
+
+  test('a success shortly before an instant counts for it: by a clock that is 3 s fast nobody is late', () => {
+    const at = Date.UTC(2026, 0, 1, 9, 39, 57);
+    const day = 86_400_000;
+    const well = (state: MonitorState, now: number) => receive(state, signalFor(''), now).state;
+    const first = well(cronAt(at - 1_000, '40 9 * * *', 'UTC'), at);
+    assert.equal(expectedOf(first), at + 3_000 + day);
+    assert.equal(expectedOf(well(first, at + day)), at + 3_000 + 2 * day);
+    assert.equal(expectedOf(well(first, at + day - 297_000)), at + 3_000 + 2 * day, '5 min before');
+    assert.equal(expectedOf(well(first, at + day - 298_000)), at + 3_000 + day);
+    const short = { ...first, graceS: 2 };
+    assert.equal(expectedOf(well(short, at + day)), at + 3_000 + day, 'no more than the grace');
+    const often = well(cronAt(at - 60_000, '* * * * *', 'UTC'), at - 3_001);
+    assert.equal(expectedOf(often), at + 3_000, 'no more than a tenth of the gap');
   });
 
   test('what a version without cron expressions left behind is searched anew', () => {

@@ -1,6 +1,6 @@
 import { instantOf } from '../../kernel/db/instant.ts';
 import { columnsOf, type GivenOf, machine, partsOf, type RowMove } from '../../kernel/machine.ts';
-import { deadlineOf, expecting, type MonitorState, type Signal } from './heartbeats.rules.ts';
+import { deadlineOf, expecting, type MonitorState, type Signal, succeeded } from './heartbeats.rules.ts';
 import { type MonitorStatus, monitorStates } from './heartbeats.states.ts';
 
 type Row = MonitorState & { readonly state: MonitorStatus };
@@ -88,5 +88,6 @@ export function moved<N extends MonitorMove>(
   if (!change) return undefined;
   const { state: status, ...rest } = change;
   const after = { ...before, ...rest, status };
-  return name === 'succeed' || name === 'resume' || name === 'rearm' ? expecting(after) : after;
+  if (name === 'succeed') return succeeded(after, now);
+  return name === 'resume' || name === 'rearm' ? expecting(after) : after;
 }

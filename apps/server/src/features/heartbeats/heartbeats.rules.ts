@@ -58,6 +58,22 @@ export function expecting(state: MonitorState): MonitorState {
   return { ...state, ...nextOf(state.cron, state.tz, since) };
 }
 
+/** A success may come so much before the instant by which it is expected and counts for it, milliseconds at most. */
+const earliestMs = 300_000;
+
+/**
+ * The same after a success at `now`: what is expected then. One that comes shortly before an instant counts for that one, by
+ * the grace, a tenth of the gap after it or 5 min at most: a job at the very minute on a machine whose clock is 3 s fast would
+ * be late each day.
+ */
+export function succeeded(state: MonitorState, now: number): MonitorState {
+  const { cron, tz, graceS, expectedAt } = state;
+  if (cron === null || (expectedAt !== null && expectedAt > now + earliestMs)) return state;
+  const next = nextOf(cron, tz, now);
+  const early = Math.min(graceS * 1000, next.periodS * 100, earliestMs);
+  return { ...state, ...(next.expectedAt - now <= early ? nextOf(cron, tz, next.expectedAt) : next) };
+}
+
 /** The times that a monitor's owner sets. */
 export type Times = Pick<MonitorState, 'periodS' | 'graceS' | 'cron' | 'tz'>;
 
@@ -102,11 +118,16 @@ export function spanOf(seconds: number): string {
   return parts.join(' ');
 }
 
-/** The meaning of the last part of a ping's path; undefined for an unknown word, null for a bad exit code. */
-export function signalOf(word: string): Pick<Signal, 'kind' | 'exitCode'> | null | undefined {
+/** The largest exit code that is kept: Windows has unsigned ones of 32 bits. */
+const largestExit = 2 ** 31 - 1;
+
+/** The meaning of the last part of a ping's path; undefined for an unknown word. */
+export function signalOf(word: string): Pick<Signal, 'kind' | 'exitCode'> | undefined {
   // `/ping/<token>/` is a success, as at healthchecks.io.
   if (word === '') return { kind: 'success', exitCode: null };
   if (word === 'start' || word === 'fail' || word === 'log') return { kind: word, exitCode: null };
-  if (!/^-?\d+$/.test(word)) return undefined;
-  return /^\d{1,3}$/.test(word) && Number(word) <= 255 ? { kind: 'exit', exitCode: Number(word) } : null;
+  if (!/^-?\d{1,20}$/.test(word)) return undefined;
+  // 0xc0000005 is written as 3221225477 by some shells and as -1073741819 by others: one code.
+  const code = Number(word) > largestExit && Number(word) < 2 ** 32 ? Number(word) - 2 ** 32 : Number(word);
+  return { kind: 'exit', exitCode: Math.max(-largestExit - 1, Math.min(largestExit, code)) };
 }

@@ -167,7 +167,10 @@ function acceptJson(app: FastifyInstance): void {
   );
 }
 
-/** Bodies of any content type, or of none, in this scope: the first `most` bytes are kept and the rest is read past. */
+/**
+ * Bodies of any content type, or of none, in this scope: the first `most` bytes are kept and the rest is read past. A longer
+ * one than any request may have is answered before its end: what a job says counts, however much it prints.
+ */
 export function acceptAnything(scope: FastifyInstance, most: number): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('*', (request, payload, done) => {
@@ -175,18 +178,19 @@ export function acceptAnything(scope: FastifyInstance, most: number): void {
     scope.bodies.watch(payload);
     const kept: Buffer[] = [];
     let length = 0;
-    let refused = false;
+    let answered = false;
+    const answer = (error: Error | null): void => {
+      if (answered) return;
+      answered = true;
+      done(error, Buffer.concat(kept));
+    };
     payload.on('data', (chunk: Buffer) => {
       if (length < most) kept.push(chunk.subarray(0, most - length));
       length += chunk.length;
-      if (length <= bodyLimit || refused) return;
-      refused = true;
-      done(new ApiError('payload_too_large', 'the request body is over 12 MiB; send a smaller one'));
+      if (length > bodyLimit) answer(null);
     });
-    payload.on('error', (error) => done(error));
-    payload.on('end', () => {
-      if (!refused) done(null, Buffer.concat(kept));
-    });
+    payload.on('error', answer);
+    payload.on('end', () => answer(null));
   });
   keepContentType(scope);
 }
