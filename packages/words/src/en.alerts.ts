@@ -100,6 +100,9 @@ export const enAlerts = {
     connected: (app: string) => `${app} may act for you`,
     connectedText: 'An app was let in. Disconnect it if you did not do this.',
     connectedAt: (host: string) => `An app at ${host} was let in. Disconnect it if you did not do this.`,
+    stolen: (app: string) => `${app} was signed out: a token of it was used twice`,
+    stolenText:
+      'Somebody else may have it. Its tokens and the keys that were made with them are revoked; connect the app again, and look at what it let in.',
     password: 'Your password was changed',
     passwordText: 'It counts from now on. If this was not you, sign out everywhere and set a new password.',
     passkey: 'A passkey was added',

@@ -101,6 +101,9 @@ export const roAlerts: typeof enAlerts = {
     connected: (app) => `${app} poate acționa în numele tău`,
     connectedText: 'O aplicație a primit acces. Deconecteaz-o dacă nu tu ai făcut asta.',
     connectedAt: (host) => `O aplicație de la ${host} a primit acces. Deconecteaz-o dacă nu tu ai făcut asta.`,
+    stolen: (app) => `${app} a fost deconectată: un token al ei a fost folosit de două ori`,
+    stolenText:
+      'Poate că îl are și altcineva. Tokenurile ei și cheile făcute cu ele sunt revocate; conectează din nou aplicația și vezi ce a lăsat să intre.',
     password: 'Parola ta a fost schimbată',
     passwordText: 'Este valabilă de acum. Dacă nu ai fost tu, deconectează toate dispozitivele și alege o parolă nouă.',
     passkey: 'S-a adăugat o cheie de acces',

@@ -1,10 +1,12 @@
 import { wordsOf } from '@svc/words';
-import type { Db } from '../../kernel/db/db.ts';
+import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { cookieOf, loginCookie } from '../../kernel/mount/browsers.ts';
 import { Strangers } from '../../kernel/mount/strangers.ts';
 import type { Connections } from '../connections/index.ts';
+import { revokeKeysOfGrant } from '../keys/index.ts';
 import { notify } from '../notifications/index.ts';
+import { bySystem, writeAct } from '../../kernel/records/audit.ts';
 import { linkUrl } from './auth.links.ts';
 import { type Notice, noticeOf } from './auth.notices.ts';
 import { providerPages } from './flows/device.ts';
@@ -16,7 +18,8 @@ import { hashOfSecret } from './people/secrets.ts';
 import { findSigner } from './provider/accounts.sql.ts';
 import { signingKeysChanged } from './provider/keys.ts';
 import { openProvider, type ProviderAccount } from './provider/provider.ts';
-import { deleteProviderSessions } from './provider/records.sql.ts';
+import type { Stolen } from './provider/exchange.ts';
+import { deleteGrant, deleteProviderSessions } from './provider/records.sql.ts';
 import { alike } from '../../kernel/base/spellings.ts';
 
 type Opened = Awaited<ReturnType<typeof openProvider>>;
@@ -59,12 +62,30 @@ export class Identity {
         account: (id) => this.account(id),
       }),
       signedOut: (cookies) => this.#endLoginOf(cookies),
+      stolen: (whose) => this.#endStolen(whose),
     }).catch((error: unknown) => {
       this.#opened = undefined;
       throw error;
     });
     return this.#opened;
   }
+
+  /**
+   * A code or token of an app was used again later: somebody else has it. Its grant ends with the keys that were made with it,
+   * and the person is told. What the app let in stays: an app that lost an answer for long looks the same.
+   */
+  #endStolen: Stolen = async ({ accountId, clientId, grantId }) => {
+    const kernel = this.#kernel;
+    const connection = await this.#connections.of(accountId, clientId);
+    await inTransaction(kernel.sql, async (tx) => {
+      // A second one that is used again finds nothing left to end.
+      if (!(await deleteGrant(tx, grantId))) return;
+      const keys = await revokeKeysOfGrant(tx, kernel, { accountId, grantId, by: bySystem });
+      const details = { client_id: clientId, keys };
+      await writeAct(tx, { accountId, by: bySystem, action: 'connections.stolen', subject: connection?.id, details });
+      if (connection) await this.tell(tx, accountId, { type: 'connection.stolen', app: connection.name });
+    });
+  };
 
   /** An account, if it may sign in. */
   async account(id: string): Promise<ProviderAccount | undefined> {

@@ -7,6 +7,7 @@ export type Notice =
   | { type: 'login.new'; device: string; network: string }
   | { type: 'login.recovered'; network: string }
   | { type: 'connection.added'; app: string; host: string | null }
+  | { type: 'connection.stolen'; app: string }
   | { type: 'passkey.added'; name: string }
   | { type: 'password.changed' };
 
@@ -28,6 +29,7 @@ const texts: TextsOf = {
     title: words.connected(app),
     body: host === null ? words.connectedText : words.connectedAt(host),
   }),
+  'connection.stolen': ({ app }, words) => ({ title: words.stolen(app), body: words.stolenText }),
   'password.changed': (_, words) => ({ title: words.password, body: words.passwordText }),
   'passkey.added': ({ name }, words) => ({ title: words.passkey, body: words.passkeyText(name) }),
 };

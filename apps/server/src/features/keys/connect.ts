@@ -7,7 +7,7 @@ import { checkQuota } from '../../kernel/records/quotas.ts';
 import { issueKey } from './keys.issue.ts';
 import { termsOf } from './keys.rules.ts';
 import { isUsable, keysQuota, lockKey } from './keys.sql.ts';
-import { endFormerKeys, keysOfConnections, noteReplaced } from './keys.standing.sql.ts';
+import { endFormerKeys, isGranted, keysOfConnections, noteReplaced } from './keys.standing.sql.ts';
 import { toRecord } from './keys.view.ts';
 
 /** The connection behind the key that stands for it. */
@@ -33,6 +33,7 @@ export const connect = (find: (keyId: string) => Promise<ConnectionOfKey | undef
       await checkQuota(kernel.config, tx, keysQuota, accountId);
       // It may have been disconnected since it was let in: what is made now nobody would find to revoke.
       if (!(await isUsable(tx, actor.keyId))) throw gone();
+      if (actor.grantId !== undefined && !(await isGranted(tx, actor.grantId))) throw gone();
       if ((await keysOfConnections(tx, [connection.id])).length >= mostOfApp) throw tooMany();
       const { id, text } = await issueKey(kernel, tx, {
         accountId,
@@ -41,7 +42,7 @@ export const connect = (find: (keyId: string) => Promise<ConnectionOfKey | undef
         // Tool levels are for sandboxes alone.
         toolLevel: actor.scopes.includes('sandboxes') ? actor.toolLevel : 'l0',
         expiresAt: days === undefined ? null : new Date(clock.now() + days * dayMs).toISOString(),
-        connection: { id: connection.id, device: body.device ?? null },
+        connection: { id: connection.id, device: body.device ?? null, grantId: actor.grantId },
       });
       if (body.device !== undefined) {
         const former = await endFormerKeys(tx, connection.id, body.device, id);

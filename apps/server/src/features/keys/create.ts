@@ -8,7 +8,7 @@ import { operation } from '../../kernel/feature.ts';
 import { bindTo } from '../devices/index.ts';
 import { issueKey } from './keys.issue.ts';
 import { termsOf } from './keys.rules.ts';
-import { connectionOf } from './keys.standing.sql.ts';
+import { connectionOf, isGranted } from './keys.standing.sql.ts';
 import { isUsable, keysQuota, lockKey } from './keys.sql.ts';
 import { checkTerms, isStrongKey } from './keys.terms.ts';
 import { toRecord } from './keys.view.ts';
@@ -31,6 +31,7 @@ export const create = operation(contract.keys.create, async (context, { body }) 
     await checkQuota(context.kernel.config, tx, keysQuota, actor.accountId);
     // It may have been revoked with its children since it was let in: this one would outlive it unseen.
     if (!isPerson && !(await isUsable(tx, actor.keyId))) throw invalidApiKey();
+    if (actor.grantId !== undefined && !(await isGranted(tx, actor.grantId))) throw invalidApiKey();
     const connectionId = isPerson ? null : await connectionOf(tx, actor.keyId);
     const { id, text } = await issueKey(context.kernel, tx, {
       accountId: actor.accountId,
@@ -42,7 +43,7 @@ export const create = operation(contract.keys.create, async (context, { body }) 
       expiresAt: body.expires_at ?? (isPerson ? undefined : actor.expiresAt),
       parentId: isPerson ? undefined : actor.keyId,
       // What a key of an app makes is the app's too, and ends with it.
-      ...(connectionId !== null && { connection: { id: connectionId, device: null } }),
+      ...(connectionId !== null && { connection: { id: connectionId, device: null, grantId: actor.grantId } }),
     });
     if (deviceId !== undefined) {
       const takesOver = isOwner(actor);

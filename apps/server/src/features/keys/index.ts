@@ -6,7 +6,13 @@ import { deleteReservations } from './spend/spend.sql.ts';
 
 export type { ConnectionOfKey } from './connect.ts';
 export { moveKey, revokeWithin } from './keys.change.ts';
-export { changeConnection, closeConnection, keyOfPerson, openConnection } from './keys.connections.ts';
+export {
+  changeConnection,
+  closeConnection,
+  keyOfPerson,
+  openConnection,
+  revokeKeysOfGrant,
+} from './keys.connections.ts';
 export { issueKey } from './keys.issue.ts';
 export type { KeyLookup } from './keys.lookup.ts';
 export { createOwner, type Owned } from './keys.owner.ts';

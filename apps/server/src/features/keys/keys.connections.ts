@@ -10,6 +10,7 @@ import {
   endConnectionKey,
   insertConnectionKey,
   keysOfConnections,
+  keysOfGrant,
   personOf,
   setConnectionScopes,
 } from './keys.standing.sql.ts';
@@ -35,6 +36,19 @@ export async function changeConnection(
   await setConnectionScopes(tx, keyId, scopes);
   const whose: CredentialChange = { accountId, credentialId: keyId };
   await onCommit(tx, () => gateways.announce(credentialsChanged, whose));
+}
+
+/** Revokes the keys that an app was given for tokens of one grant; answers how many these were. */
+export async function revokeKeysOfGrant(
+  tx: Db,
+  kernel: Pick<Kernel, 'gateways'>,
+  { accountId, grantId, by }: { accountId: string; grantId: string; by: Who },
+): Promise<number> {
+  // One that is being made is seen here, or sees that the grant is over.
+  await lockQuota(tx, keysQuota, accountId);
+  const keys = await keysOfGrant(tx, accountId, grantId);
+  for (const id of keys) await revokeWithin(tx, kernel, id, { accountId, by });
+  return keys.length;
 }
 
 /** Ends a connection with every key that it was given; answers how many these were. */

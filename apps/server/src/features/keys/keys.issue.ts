@@ -17,8 +17,8 @@ export interface KeyTerms {
   expiresAt?: string | null | undefined;
   /** The key that makes it; unset: a command, or the first start. */
   parentId?: string | undefined;
-  /** The app that it is for, and its device. */
-  connection?: { id: string; device: string | null };
+  /** The app that it is for, its device, and the grant whose token asked for it. */
+  connection?: { id: string; device: string | null; grantId?: string | undefined };
 }
 
 /** Creates a key; its text is in the answer and nowhere else. */

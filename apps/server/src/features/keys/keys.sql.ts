@@ -189,7 +189,7 @@ interface NewKey {
   spendCapMicroUsd: number | null;
   expiresAt: string | null;
   parentId: string | null;
-  connection: { id: string; device: string | null } | null;
+  connection: { id: string; device: string | null; grantId?: string | undefined } | null;
 }
 
 /** Scopes as they are stored: in two columns, so that a gateway of an earlier version meets those only that it knows. */
@@ -204,10 +204,11 @@ export async function insertKey(db: Db, key: NewKey): Promise<string> {
   const [row] = await db<{ id: string }[]>`
     insert into keys.keys
       (account_id, name, hash, prefix, last_four, scopes, own_scopes, tool_level, models, spend_cap_micro_usd, expires_at,
-       parent_id, connection_id, connected_device)
+       parent_id, connection_id, connected_device, grant_id)
     values (${key.accountId}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.lastFour}, ${scopes}, ${ownScopes},
       ${key.toolLevel}, ${key.models && [...key.models]}, ${key.spendCapMicroUsd}, ${key.expiresAt}, ${key.parentId},
-      ${key.connection?.id ?? null}, ${key.connection?.device ?? null})
+      ${key.connection?.id ?? null}, ${key.connection?.device ?? null},
+      ${key.connection?.grantId ?? null})
     returning id`;
   return (row as { id: string }).id;
 }

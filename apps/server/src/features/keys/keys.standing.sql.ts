@@ -38,6 +38,19 @@ export async function connectionOf(db: Db, id: string): Promise<string | null> {
   return row?.connection_id ?? null;
 }
 
+/** Whether the grant of a token is still there. */
+export async function isGranted(db: Db, grantId: string): Promise<boolean> {
+  return (await db`select 1 from auth.granted_view where grant_id = ${grantId} limit 1`).length > 0;
+}
+
+/** Keys that an app was given for tokens of one grant, and that are not revoked. */
+export async function keysOfGrant(db: Db, accountId: string, grantId: string): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from keys.keys
+    where account_id = ${accountId} and grant_id = ${grantId} and kind = 'key' and status <> 'revoked'`;
+  return rows.map(({ id }) => id);
+}
+
 /** Keys that connections were given and that can be used, or could be again. */
 export async function keysOfConnections(db: Db, connectionIds: readonly string[]) {
   return db<{ id: string; connection_id: string }[]>`

@@ -10,6 +10,8 @@ export interface Actor {
   readonly keyId: string;
   /** The connection of the app that acts: of its tokens, of the keys that it was given, and of those that these made. */
   readonly connectionId?: string | undefined;
+  /** The grant that gave the token which was shown: what is made with it ends when the token turns out stolen. */
+  readonly grantId?: string | undefined;
   /** That app is this product's own command line: its person acts by it. */
   readonly isOwnApp?: boolean;
   /** When the person last proved who they are, in milliseconds since the epoch; of logins only. */

@@ -2,7 +2,7 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Db } from '../../../kernel/db/db.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { keepClient } from './clients.sql.ts';
-import { answerOf, currentExchange, Exchange } from './exchange.ts';
+import { currentExchange, Exchange } from './exchange.ts';
 import { currentNetwork } from './network.ts';
 import {
   deleteGrant,
@@ -96,7 +96,11 @@ export class Records implements Adapter {
       if (clientId !== null && kept.has(this.#model))
         await keepClient(db, hashOfId(this.#kernel, 'Client', clientId), config.grants.idleSeconds);
     };
-    await (currentExchange() ?? new Exchange()).write(sql, write, () => this.#trim(record));
+    await (currentExchange() ?? new Exchange()).write(sql, {
+      model: this.#model,
+      write,
+      later: () => this.#trim(record),
+    });
   }
 
   /** Not in the transaction of an exchange: it waits for rows that who ends the grant may hold. */
@@ -118,17 +122,20 @@ export class Records implements Adapter {
     return this.#open(await findRecordByUserCode(this.#kernel.sql, hashOfUserCode(this.#kernel, userCode)));
   }
 
-  /** The library calls it after its checks. What was used before is refused here, with the answer of then beside it. */
+  /**
+   * The library calls it after its checks. What was used before is refused here, and the exchange gives the answer of then;
+   * where another thing is asked for than then, the library goes on.
+   */
   async consume(id: string): Promise<void> {
     const exchange = currentExchange();
     if (!exchange) throw new Error('codes and tokens are used at the token endpoint alone');
     const key = this.#keyOf(id);
     const isUsed = (await findRecord(this.#kernel.sql, key))?.consumed_at;
-    if (isUsed === null) {
+    if (isUsed === null || (await exchange.asksOther(this.#kernel, key))) {
       exchange.used = key;
       return;
     }
-    exchange.before = { answer: await answerOf(this.#kernel, key) };
+    exchange.before = key;
     throw this.#refuse('it was used before');
   }
 

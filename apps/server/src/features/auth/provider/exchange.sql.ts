@@ -31,16 +31,24 @@ export async function takeOnce(
   return rows.length > 0;
 }
 
+interface UsedRow {
+  account_id: string | null;
+  client_id: string | null;
+  grant_id: string | null;
+  answer: Buffer | null;
+  is_close: boolean;
+}
+
 /** A code or token that was used: its answer while that is given again, and whether it was used within `closeSeconds`. */
 export async function findUsed(
   db: Db,
   clock: Time,
   { model, idHash }: RecordKey,
   closeSeconds: number,
-): Promise<{ grant_id: string | null; answer: Buffer | null; is_close: boolean } | undefined> {
+): Promise<UsedRow | undefined> {
   const now = nowOf(db, clock);
-  const [row] = await db<{ grant_id: string | null; answer: Buffer | null; is_close: boolean }[]>`
-    select grant_id, case when answer_until > ${now} then answer end as answer,
+  const [row] = await db<UsedRow[]>`
+    select account_id, client_id, grant_id, case when answer_until > ${now} then answer end as answer,
       consumed_at > ${now} - make_interval(secs => ${closeSeconds}) as is_close
     from auth.records where model = ${model} and id_hash = ${idHash} and consumed_at is not null`;
   return row;

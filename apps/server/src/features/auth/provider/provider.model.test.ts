@@ -165,7 +165,7 @@ describe('codes and refresh tokens, over two gateways', () => {
   interface Answer {
     status: number;
     text: string;
-    body: { access_token?: string; refresh_token?: string; error?: string };
+    body: { access_token?: string; refresh_token?: string; scope?: string; error?: string };
   }
 
   async function exchange(url: string, form: Record<string, string>, address = '192.0.2.1'): Promise<Answer> {
@@ -247,9 +247,13 @@ describe('codes and refresh tokens, over two gateways', () => {
     assert.equal((await exchange(gateway.url, refresh(form, answers[0]?.body.refresh_token))).status, 200);
   });
 
-  test('a refresh token that is used again after the grace ends every token of its grant', async () => {
+  test('a refresh token that is used again after the grace ends every token of its grant, and the keys made with them', async () => {
     const { form, account } = await letIn();
     const first = await exchange(gateway.url, form);
+    const key = { key: first.body.access_token ?? '' };
+    const connected = await http(gateway.url, '/v1/keys/connect', { method: 'POST', ...key, body: {} });
+    const looks = async () => (await http(second.url, '/v1/heartbeats', { key: connected.body.key })).status;
+    assert.equal(await looks(), 200);
     const asked = refresh(form, first.body.refresh_token);
     const next = await exchange(gateway.url, asked);
     turned += 121_000;
@@ -259,6 +263,31 @@ describe('codes and refresh tokens, over two gateways', () => {
     for (const one of [first, next]) {
       assert.equal(await use(one, second.url), 401);
       assert.equal((await exchange(gateway.url, refresh(form, one.body.refresh_token))).status, 400);
+    }
+    assert.equal(await looks(), 401);
+    const told = await http(gateway.url, '/v1/notifications?type=connection.stolen', { key: account.key });
+    assert.equal(told.body.notifications.length, 1, 'once, however often it is used again');
+  });
+
+  test('of refreshes at once that ask for different things each gets what it asked for, and the same successor', async () => {
+    for (const at of ['once', 'later']) {
+      const { form } = await letIn();
+      const first = await exchange(gateway.url, form);
+      const asked = refresh(form, first.body.refresh_token);
+      const less = { ...asked, scope: 'openid offline_access' };
+      const answers =
+        at === 'once'
+          ? await Promise.all([insist(gateway.url, asked), insist(second.url, less)])
+          : [await exchange(gateway.url, asked), await exchange(second.url, less)];
+      const statuses = answers.map(({ status }) => status);
+      assert.deepEqual(statuses, [200, 200], JSON.stringify(answers));
+      assert.deepEqual(
+        answers.map(({ body }) => body.scope?.includes('heartbeats')),
+        [true, false],
+      );
+      assert.deepEqual(await Promise.all(answers.map((one) => use(one))), [201, 201]);
+      assert.equal(new Set(answers.map(({ body }) => body.refresh_token)).size, 1);
+      assert.equal((await exchange(second.url, refresh(form, answers[1]?.body.refresh_token))).status, 200);
     }
   });
 

@@ -6,7 +6,7 @@ import { mostDays } from '../people/logins.sql.ts';
 import { Records } from './adapter.ts';
 import { findClient } from './clients.sql.ts';
 import { hubClient, isOfMcp, ownClients, registeredClient, trustOf } from './clients.ts';
-import { exchangeOnce } from './exchange.ts';
+import { exchangeOnce, type Stolen } from './exchange.ts';
 import { openSigningKeys } from './keys.ts';
 import {
   followSignOut,
@@ -39,6 +39,8 @@ interface ProviderParts {
   account: (id: string) => Promise<ProviderAccount | undefined>;
   pages: ProviderPages;
   /** A browser signed out here: what else it is signed in with ends too. */
+  /** Called for a code or token that was used again later. */
+  stolen: Stolen;
   signedOut: (cookies: string | undefined) => Promise<void>;
 }
 
@@ -92,7 +94,7 @@ export async function openProvider(parts: ProviderParts): Promise<{ provider: Pr
   secureCookies(provider);
   leadPeople(provider, kernel.config);
   followSignOut(provider, parts.signedOut);
-  exchangeOnce(provider, kernel, parts.pages);
+  exchangeOnce(provider, parts);
   provider.on('server_error', (_context, err) => kernel.log.error({ err }, 'the identity provider failed'));
   return { provider, library };
 }

@@ -82,9 +82,9 @@ export async function deleteRecord(db: Db, { model, idHash }: RecordKey): Promis
   await db`delete from auth.records where model = ${model} and id_hash = ${idHash}`;
 }
 
-/** Deletes a grant with every code and token of it. */
-export async function deleteGrant(db: Db, grantId: string): Promise<void> {
-  await db`delete from auth.records where grant_id = ${grantId}`;
+/** Deletes a grant with every code and token of it; false when nothing was left of it. */
+export async function deleteGrant(db: Db, grantId: string): Promise<boolean> {
+  return (await db`delete from auth.records where grant_id = ${grantId}`).count > 0;
 }
 
 /**

@@ -29,5 +29,5 @@ export async function actorOfToken(
   );
   const granted = new Set(actor.scopes);
   const scopes = (payload.scope ?? '').split(' ').filter((scope) => granted.has(scope));
-  return { ...actor, scopes, expiresAt: row.expires_at };
+  return { ...actor, scopes, expiresAt: row.expires_at, grantId: row.grant_id };
 }
