@@ -110,7 +110,7 @@ export async function stop(
   // One that was killed leaves its database running.
   const ended = await endLeftDatabase(dataDir);
   const database = findRunning(dataDir);
-  const sandboxes = 'sandboxes that run: they end at their own time, or with ./svc uninstall';
+  const sandboxes = 'sandboxes, where some run: they end at their own time, or with ./svc uninstall';
   return {
     stopped: [
       ...processes.map(({ part, pid }) => ({ part, pid })),

@@ -54,6 +54,8 @@ test('people of every script have an address, composed, and a domain is kept as 
   };
   for (const [given, expected] of Object.entries(kept)) assert.equal(newEmail(given), expected, given);
   assert.equal(newEmail('maria@а.а/b'), undefined);
+  for (const second of ['maria@example.com.', 'maria@example..com', 'maria@.example.com'])
+    assert.equal(newEmail(second), undefined, second);
   assert.equal(newEmail(`${'a'.repeat(250)}@b.test`), undefined);
 });
 

@@ -55,7 +55,9 @@ export function newEmail(given: string): string | undefined {
   if (!emailShape.test(text) || unseen.test(given) || unseen.test(text)) return undefined;
   const at = text.lastIndexOf('@');
   const [local, labels] = [text.slice(0, at), text.slice(at + 1).split('.')];
-  if (![local, ...labels].every(isOneScript) || isLikeLatin(local) || latinLike.test(local)) return undefined;
+  // `a@example.com.` is the mailbox of `a@example.com`.
+  if (labels.includes('') || ![local, ...labels].every(isOneScript) || isLikeLatin(local) || latinLike.test(local))
+    return undefined;
   const domain = namedDomain(labels.join('.'));
   const kept = domain === undefined ? undefined : `${local}@${domain}`;
   return kept !== undefined && kept.length <= longest ? kept : undefined;

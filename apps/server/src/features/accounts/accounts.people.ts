@@ -96,7 +96,7 @@ export async function inviteAccount(
 const emailTaken = (email: string): ApiError =>
   new ApiError(
     'email_taken',
-    `another account has the address ${email}; use another one, or make its person a link: svc accounts link --email ${email}`,
+    `another account has the address ${email}; use another one. If it is the person you mean, who may have set any address themselves, make them a link: svc accounts link --email ${email}`,
   );
 
 /** Why the last operator stays, and what to do. */
