@@ -283,7 +283,16 @@ export const settings = {
     .max(200)
     .regex(/^(?:[^<>\r\n]*<[^\s<>@,;]+@[^\s<>@,;]+>|[^\s<>@,;]+@[^\s<>@,;]+)$/, 'must be `address` or `Name <address>`')
     .optional()
-    .describe('sender of e-mail, `Name <address>`, and whom push services may write to; required with SVC_SMTP_URL'),
+    .describe('sender of e-mail, `Name <address>`; required with SVC_SMTP_URL'),
+  SVC_PUSH_CONTACT: z
+    .string()
+    .max(200)
+    .regex(/^(?:mailto:[^\s<>@,;]+@[^\s<>@,;]+|https:\/\/\S+)$/, 'must be `mailto:` and an address, or an https URL')
+    .optional()
+    .describe(
+      'whom push services may write to, `mailto:…` or an https URL; default the sender of e-mail, this address, or that of who ' +
+        'set the platform up, where they are no local name: Apple takes no push without one',
+    ),
   SVC_METRICS_PORT: port
     .optional()
     .describe(

@@ -177,6 +177,7 @@ function complete(values: z.output<typeof schema>) {
     appScheme: values.SVC_APP_SCHEME,
     providersFile: values.SVC_PROVIDERS,
     mailFrom: values.SVC_MAIL_FROM,
+    pushContact: values.SVC_PUSH_CONTACT,
     mail: mailOf(values),
     signUp: values.SVC_SIGNUP,
     grants: grantsOf(values),

@@ -247,6 +247,10 @@ export const notifications = {
             created_at: dateTime,
             last_seen_at: dateTime.describe('When it subscribed last: a repeat counts'),
             last_delivered_at: dateTime.optional().describe('When its push service last took a notification'),
+            last_error: z
+              .object({ at: dateTime, status: z.int().optional(), reason: z.string() })
+              .optional()
+              .describe('Why its push service did not take the last notification; gone once it takes one'),
             silent: z.boolean().describe('Not seen for 14 days: mail goes in its place, where mail is set'),
           }),
         ),

@@ -94,6 +94,7 @@ export const reasons = {
     'must be an https: URL on the public internet, on a port that is open here; a host reaches its own network',
   not_found_url:
     'must be an https: URL whose name is found and is on the public internet, or of a host in SVC_FETCH_ALLOW_HOSTS',
+  no_push_contact: 'Apple takes no push from an installation without a contact: its operator sets SVC_PUSH_CONTACT',
   not_push: 'must be an https: URL of a push service on the public internet',
   not_ntfy: 'must be the address of an ntfy topic, such as {example}',
   webhook_lost: 'what is stored of this webhook cannot be opened any more; send its url anew, or delete it',

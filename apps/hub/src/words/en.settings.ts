@@ -78,6 +78,11 @@ export const settingsEn = {
     seen: 'seen',
     delivered: 'last delivered',
     neverDelivered: 'nothing delivered yet',
+    notReached: 'Not reached',
+    refused: (status: number | undefined) =>
+      status === undefined
+        ? 'Its push service could not be reached:'
+        : `Its push service refused the last notification (${status}):`,
     silent: 'Silent',
     silentText: 'It was not opened for 14 days: mail goes instead. Open svc there once to wake it.',
     hide: 'Hide contents on this device',

@@ -95,6 +95,8 @@ export const reasonsRo: Record<ReasonCode, string | ((params: Params) => string)
   not_action: 'Trebuie să fie o acțiune din listă.',
   not_public_url: 'Trebuie să fie o adresă https din internetul public, pe un port permis.',
   not_found_url: 'Trebuie să fie o adresă https din internetul public sau a unui server permis de operator.',
+  no_push_contact:
+    'Apple nu primește notificări de la o instalare fără adresă de contact: operatorul ei setează SVC_PUSH_CONTACT.',
   not_push: 'Browserul a dat o adresă de notificări care nu poate fi folosită.',
   not_ntfy: ({ example }) => `Trebuie să fie adresa unui subiect ntfy, precum ${example}.`,
   webhook_lost: 'Ce s-a păstrat nu mai poate fi deschis: scrie adresa din nou sau șterge webhookul.',

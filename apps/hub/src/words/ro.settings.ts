@@ -80,6 +80,11 @@ export const settingsRo: typeof settingsEn = {
     seen: 'văzut',
     delivered: 'ultima livrare',
     neverDelivered: 'nimic livrat încă',
+    notReached: 'Nu primește',
+    refused: (status) =>
+      status === undefined
+        ? 'Serviciul său de notificări nu a putut fi contactat:'
+        : `Serviciul său de notificări a refuzat ultima notificare (${status}):`,
     silent: 'Tăcut',
     silentText: 'Nu a fost deschis 14 zile: în loc merge un e-mail. Deschide svc acolo o dată ca să revină.',
     hide: 'Ascunde conținutul pe acest dispozitiv',

@@ -550,7 +550,9 @@ NotificationsVapidKeyAnswer = TypedDict("NotificationsVapidKeyAnswer", {"public_
 
 NotificationsListSubscriptionsAnswer = TypedDict("NotificationsListSubscriptionsAnswer", {"subscriptions": "List[NotificationsListSubscriptionsAnswerSubscriptionsItem]", "next_cursor": "NotRequired[str]"})
 
-NotificationsListSubscriptionsAnswerSubscriptionsItem = TypedDict("NotificationsListSubscriptionsAnswerSubscriptionsItem", {"id": "str", "device_name": "str", "created_at": "str", "last_seen_at": "str", "last_delivered_at": "NotRequired[str]", "silent": "bool"})
+NotificationsListSubscriptionsAnswerSubscriptionsItem = TypedDict("NotificationsListSubscriptionsAnswerSubscriptionsItem", {"id": "str", "device_name": "str", "created_at": "str", "last_seen_at": "str", "last_delivered_at": "NotRequired[str]", "last_error": "NotRequired[NotificationsListSubscriptionsAnswerSubscriptionsItemLastError]", "silent": "bool"})
+
+NotificationsListSubscriptionsAnswerSubscriptionsItemLastError = TypedDict("NotificationsListSubscriptionsAnswerSubscriptionsItemLastError", {"at": "str", "status": "NotRequired[int]", "reason": "str"})
 
 NotificationsSubscribeBody = TypedDict("NotificationsSubscribeBody", {"endpoint": "str", "keys": "NotificationsSubscribeBodyKeys", "device_name": "NotRequired[Union[str, None]]", "hide_contents": "NotRequired[Union[bool, None]]"})
 

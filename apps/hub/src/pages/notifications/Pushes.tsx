@@ -41,7 +41,7 @@ export function Pushes() {
 function DeviceRow({ item, isHere }: { item: Subscription; isHere: boolean }) {
   const text = useWords().pushes;
   const acts = useActs();
-  const { device_name: name, last_seen_at: seen, last_delivered_at: delivered, silent } = item;
+  const { device_name: name, last_seen_at: seen, last_delivered_at: delivered, last_error: error, silent } = item;
   return (
     <div class="row padded">
       <span class="row-main">
@@ -60,9 +60,15 @@ function DeviceRow({ item, isHere }: { item: Subscription; isHere: boolean }) {
             </>
           )}
         </span>
+        {error && (
+          <span class="row-detail">
+            {text.refused(error.status)} <Time at={error.at} />
+          </span>
+        )}
         {silent && <span class="row-detail">{text.silentText}</span>}
       </span>
-      {silent && <Status tone="warn">{text.silent}</Status>}
+      {error && <Status tone="bad">{text.notReached}</Status>}
+      {silent && !error && <Status tone="warn">{text.silent}</Status>}
       {!isHere && (
         <Button
           look="quiet"

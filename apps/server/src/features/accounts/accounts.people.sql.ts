@@ -53,6 +53,13 @@ export async function isOperator(db: Db, id: string): Promise<boolean> {
   return (await db`select from accounts.accounts where id = ${id} and operator`).length > 0;
 }
 
+/** The address of who set the platform up: of its first operator. */
+export async function findFirstOperator(db: Db): Promise<string | undefined> {
+  const [row] = await db<{ email: string }[]>`
+    select email from accounts.accounts where operator and suspended_at is null order by created_at, id limit 1`;
+  return row?.email;
+}
+
 /** The accounts of those who run the installation. */
 export async function listOperators(db: Db): Promise<string[]> {
   const rows = await db<{ id: string }[]>`

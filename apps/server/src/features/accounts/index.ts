@@ -4,7 +4,7 @@ export { deleteOn, markDeleted } from './accounts.deletion.ts';
 export { deletionCommands, type DeletionParts } from './accounts.deletion.commands.ts';
 export { accountByEmail, defaultAccount, levelOption } from './accounts.commands.ts';
 export { changeProfile, checkOperator, inviteAccount, lastOperatorText, type SignIns } from './accounts.people.ts';
-export { findLocales, findProfile, isLastOperator, listOperators } from './accounts.people.sql.ts';
+export { findFirstOperator, findLocales, findProfile, isLastOperator, listOperators } from './accounts.people.sql.ts';
 export {
   emailsOf,
   findAccountByEmail,

@@ -13,7 +13,7 @@ import {
   takeDeliveries,
   targetOf,
 } from './notifications.sql.ts';
-import { dropSubscription, noteDelivered } from './push/subscriptions.sql.ts';
+import { dropSubscription, noteDelivered, noteFailed } from './push/subscriptions.sql.ts';
 import { deliverToWebhook } from './webhooks/deliver.ts';
 
 /** Deliveries at work at the same time in a process: a mail server that hangs holds up no browser, nor does a webhook. */
@@ -133,6 +133,9 @@ export class Outbox {
       if (row.subscription) await noteDelivered(sql, clock, row.subscription.id);
       return;
     }
+    const { subscription } = row;
+    if (subscription)
+      await noteFailed(sql, clock, { id: subscription.id, status: outcome.status, reason: outcome.reason });
     const told = { delivery: row.id, channel: row.channel, attempts: row.attempts, reason: outcome.reason };
     const seconds = outcome.retry ? retryAfter(row.attempts, outcome.afterSeconds) : undefined;
     if (seconds !== undefined) {

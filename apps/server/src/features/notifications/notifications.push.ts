@@ -3,18 +3,19 @@ import type { Sealed } from '../../kernel/base/crypto.ts';
 import { readOrCreateFact } from '../../kernel/db/facts.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type OutboundAnswer, OutboundError } from '../../kernel/outside/outbound.ts';
-import { findLocales } from '../accounts/index.ts';
+import { findFirstOperator, findLocales } from '../accounts/index.ts';
 import { tagOf } from './notifications.actions.ts';
 import { pushTerms, secondsOf } from './notifications.rules.ts';
 import { countUnread, type DeliveryRow } from './notifications.sql.ts';
 import { toRecord } from './notifications.view.ts';
+import { contactOf } from './push/contact.ts';
 import { pushPayload } from './push/payload.ts';
 
 /** How a delivery went. The reasons are for the log: they hold no address and no secret. */
 export type DeliveryOutcome =
   | { done: true }
-  | { done: false; retry: true; reason: string; afterSeconds?: number }
-  | { done: false; retry: false; reason: string; targetIsGone?: boolean };
+  | { done: false; retry: true; reason: string; status?: number; afterSeconds?: number }
+  | { done: false; retry: false; reason: string; status?: number; targetIsGone?: boolean };
 
 /**
  * Sends one notification to one browser: encrypted for it alone (RFC 8291), signed as from this installation (RFC 8292).
@@ -30,11 +31,12 @@ export async function push(
   const { endpoint, p256dh, auth } = subscription;
   try {
     const { account_id: accountId, resolution } = notification;
-    const [webPush, keys, unread, locales] = await Promise.all([
+    const [webPush, keys, unread, locales, operator] = await Promise.all([
       loadWebPush(),
       vapid(),
       countUnread(kernel.sql, accountId),
       findLocales(kernel.sql, [accountId]),
+      findFirstOperator(kernel.sql),
     ]);
     const record = toRecord(kernel.config, notification);
     const words = wordsOf(locales.get(accountId) ?? 'en').alerts;
@@ -51,7 +53,8 @@ export async function push(
       }),
       {
         ...pushTerms[notification.severity],
-        vapidDetails: { subject: subjectOf(kernel.config), ...keys },
+        // Who takes pushes without a contact is told of none that is another's.
+        vapidDetails: { subject: contactOf(kernel.config, operator) ?? nobody, ...keys },
         topic: notification.id.replaceAll('-', ''),
         contentEncoding: 'aes128gcm',
       },
@@ -76,18 +79,15 @@ export async function push(
 function outcomeOf({ status, headers }: OutboundAnswer): DeliveryOutcome {
   if (status >= 200 && status < 300) return { done: true };
   const reason = `the push service answered ${status}`;
-  if (status === 404 || status === 410) return { done: false, retry: false, reason, targetIsGone: true };
+  if (status === 404 || status === 410) return { done: false, retry: false, reason, status, targetIsGone: true };
   if (status === 408 || status === 429 || status >= 500) {
-    return { done: false, retry: true, reason, afterSeconds: secondsOf(headers['retry-after']) };
+    return { done: false, retry: true, reason, status, afterSeconds: secondsOf(headers['retry-after']) };
   }
-  return { done: false, retry: false, reason };
+  return { done: false, retry: false, reason, status };
 }
 
-/** Whom a push service may write to: the sender of e-mail, else this installation's address. */
-function subjectOf({ mailFrom, baseUrl }: Kernel['config']): string {
-  if (mailFrom !== undefined) return `mailto:${/<([^<>]+)>$/.exec(mailFrom)?.[1] ?? mailFrom}`;
-  return baseUrl.startsWith('https:') ? baseUrl : `mailto:svc@${new URL(baseUrl).hostname}`;
-}
+/** A name that is nobody's (RFC 2606). */
+const nobody = 'mailto:nobody@svc.invalid';
 
 /** The installation's identity towards push services (RFC 8292), base64url. */
 export interface VapidKeys {

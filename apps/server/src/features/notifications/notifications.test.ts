@@ -404,6 +404,10 @@ describe('notifications', () => {
       const endpoint = endpointOf(path);
       const rows = () => gateway.kernel.sql`select 1 from notifications.subscriptions where endpoint = ${endpoint}`;
       await until(async () => (await rows()).length === left);
+      const { subscriptions } = (await http(gateway.url, '/v1/push/subscriptions', { key: account.key })).body;
+      const errors = subscriptions.map((one: { last_error?: object }) => one.last_error);
+      const reason = `the push service answered ${status}`;
+      assert.deepEqual(errors, left === 0 ? [] : [{ at: clock.instant(), status, reason }]);
       await gateway.kernel.sql`delete from notifications.subscriptions`;
     }
     assert.equal(pushed.length, 4);

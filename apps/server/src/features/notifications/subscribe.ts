@@ -4,6 +4,8 @@ import { badRequest } from '../../kernel/base/errors.ts';
 import { Answer, operation } from '../../kernel/feature.ts';
 import { noteLetIn } from '../../kernel/records/let-in.ts';
 import { OutboundError } from '../../kernel/outside/outbound.ts';
+import { findFirstOperator } from '../accounts/index.ts';
+import { contactOf, needsContact } from './push/contact.ts';
 import { trimSubscriptions, upsertSubscription } from './push/subscriptions.sql.ts';
 
 /** Browsers of an account; the oldest goes when one more comes. */
@@ -19,6 +21,10 @@ export const subscribe = operation(contract.notifications.subscribe, async (cont
     if (!(error instanceof OutboundError)) throw error;
     // One message, whatever the reason: the route must not tell what there is on this network.
     const message = 'must be an https: URL of a push service on the public internet';
+    throw badRequest(`endpoint: ${message}`, { endpoint: [message] });
+  }
+  if (needsContact(endpoint) && contactOf(context.kernel.config, await findFirstOperator(context.db)) === undefined) {
+    const message = 'Apple takes no push from an installation without a contact: its operator sets SVC_PUSH_CONTACT';
     throw badRequest(`endpoint: ${message}`, { endpoint: [message] });
   }
   return context.transaction(async (tx) => {

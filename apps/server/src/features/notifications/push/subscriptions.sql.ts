@@ -20,6 +20,9 @@ interface ListedSubscription extends PagedRow {
   last_seen_at: string;
   last_delivered_at: string | null;
   silent: boolean;
+  last_error_at: string | null;
+  last_error_status: number | null;
+  last_error_reason: string | null;
 }
 
 /** What a browser says of itself when it subscribes. */
@@ -82,6 +85,7 @@ export async function listSubscriptions(
 ): Promise<ListedSubscription[]> {
   return db<ListedSubscription[]>`
     select id, device_name, created_at, last_seen_at, last_delivered_at, created_at::text as page_at,
+      last_error_at, last_error_status, last_error_reason,
       last_seen_at < ${nowOf(db, time)} - make_interval(days => ${silentDays}) as silent
     from notifications.told_view
     where account_id = ${accountId} ${pageEnd(db, page, { at: db`created_at`, id: db`id` })}`;
@@ -130,7 +134,22 @@ export async function dropSubscription(db: Db, id: string): Promise<void> {
   );
 }
 
-/** Notes that the push service of a browser has just taken a notification. */
+/** Notes that the push service of a browser has just taken a notification: what it refused before is over. */
 export async function noteDelivered(db: Db, time: Time, id: string): Promise<void> {
-  await db`update notifications.subscriptions set last_delivered_at = ${nowOf(db, time)} where id = ${id}`;
+  await db`
+    update notifications.subscriptions set last_delivered_at = ${nowOf(db, time)},
+      last_error_at = null, last_error_status = null, last_error_reason = null
+    where id = ${id}`;
+}
+
+/** Notes why a notification did not reach the push service of a browser, or was not taken there. */
+export async function noteFailed(
+  db: Db,
+  time: Time,
+  { id, status, reason }: { id: string; status?: number | undefined; reason: string },
+): Promise<void> {
+  await db`
+    update notifications.subscriptions set last_error_at = ${nowOf(db, time)}, last_error_status = ${status ?? null},
+      last_error_reason = ${reason}
+    where id = ${id}`;
 }
