@@ -248,6 +248,7 @@ export const schedules = {
       z.object({
         ok: z.boolean(),
         reason: z.enum(['not_understood', 'invalid']).optional(),
+        message: z.string().optional().describe('Why it is invalid, and what to write in its place'),
         trigger: trigger.optional(),
         next_runs: z.array(dateTime).optional(),
         dst_warning: z.boolean().optional(),

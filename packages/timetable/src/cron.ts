@@ -80,6 +80,7 @@ export function parseCron(expr: string): Cron {
   if (expr.length > longest) throw new CronFault(`a cron expression has at most ${longest} characters`);
   // Spaces and tabs only: a line break would be a second line in a crontab.
   const text = expr.replace(/^[ \t]+|[ \t]+$/g, '');
+  if (/^(?:CRON_)?TZ=/i.test(text)) throw new CronFault('has its time zone in `tz`, not before the expression');
   const macro = text.startsWith('@') ? macros.get(text.toLowerCase()) : text;
   if (macro === undefined) throw new CronFault(`unknown macro; known are ${[...macros.keys()].join(', ')}`);
   const fields = macro.toLowerCase().split(/[ \t]+/);

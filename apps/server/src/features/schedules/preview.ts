@@ -1,4 +1,4 @@
-import { contract, trigger, withoutNulls } from '@svc/contract';
+import { contract, trigger, withoutNulls, wordsFor } from '@svc/contract';
 import { hasClockChange, isZone, readWords, slotsAfter } from '@svc/timetable';
 import { badRequest } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
@@ -14,18 +14,31 @@ export const preview = operation(contract.schedules.preview, async (context, { b
   const tz = body.tz ?? defaultZone;
   const shown = body.trigger ?? undefined;
   if (text === undefined && shown === undefined) throw badRequest('send text or trigger');
-  if (typeof tz !== 'string' || !isZone(tz)) return { ok: false, reason: 'invalid' as const };
+  if (typeof tz !== 'string' || !isZone(tz)) return invalid(`tz: ${noZone}`);
   const now = await readNow(context.db, context.clock);
   if (shown === undefined) {
     const read = readWords(text ?? '', { now: now.ms, tz });
     return read ? show(read.trigger, now, tz, read.isMoved) : { ok: false, reason: 'not_understood' as const };
   }
-  const parsed = trigger.safeParse(withoutNulls(trigger, shown));
-  if (!parsed.success || triggerFault(parsed.data) !== undefined) return { ok: false, reason: 'invalid' as const };
+  const parsed = trigger.safeParse(withoutNulls(trigger, shown), { error: wordsFor });
+  if (!parsed.success) return invalid(faultOf(parsed.error.issues[0]));
   const given = parsed.data;
-  if (isPast(given, now)) return { ok: false, reason: 'invalid' as const };
+  const wrong = triggerFault(given);
+  if (wrong) return invalid(`${wrong.field}: ${wrong.field === 'tz' ? noZone : wrong.message}`);
+  if (isPast(given, now)) return invalid('at: lies more than 60 s in the past');
   return show(given.type === 'cron' ? { ...given, tz: given.tz ?? tz } : given, now, tz);
 });
+
+const noZone = 'must be the name of a time zone of a place, such as Europe/Bucharest; an offset knows no summer time';
+
+const invalid = (message: string) => ({ ok: false, reason: 'invalid' as const, message });
+
+/** What is wrong with the shape of a trigger, with its field. */
+const faultOf = (issue: { path: PropertyKey[]; message: string } | undefined): string => {
+  if (issue === undefined || issue.path.length === 0)
+    return 'is no trigger; its type is cron, at, interval, event or after';
+  return `${issue.path.join('.')}: ${issue.message}`;
+};
 
 /** `isMoved`: a change of clocks moved it. */
 function show(shown: Trigger, now: Instant, tz: string, isMoved = false) {

@@ -59,7 +59,8 @@ describe('schedules: preview and templates', () => {
   test('an `at` that is past is invalid, one of the last minute runs at once', async () => {
     const now = t.clock.now();
     const at = (ms: number) => preview({ trigger: { type: 'at', at: new Date(now + ms).toISOString() } });
-    for (const ms of [-60_001, -86_400_000]) assert.deepEqual(await at(ms), { ok: false, reason: 'invalid' });
+    const message = 'at: lies more than 60 s in the past';
+    for (const ms of [-60_001, -86_400_000]) assert.deepEqual(await at(ms), { ok: false, reason: 'invalid', message });
     for (const ms of [-60_000, 0, 1]) assert.equal((await at(ms)).next_runs.length, 1, String(ms));
   });
 
@@ -67,19 +68,25 @@ describe('schedules: preview and templates', () => {
     for (const text of ['every other friday', 'whenever', '', 'drop table', '🙂']) {
       assert.deepEqual(await preview({ text }), { ok: false, reason: 'not_understood' }, text);
     }
-    for (const body of [
-      { trigger: { type: 'cron', expr: 'x' } },
-      { trigger: { type: 'cron', expr: '0 0 30 2 *' } },
-      { trigger: { type: 'cron', expr: '* * * * *', tz: 'Mars/Base' } },
-      { trigger: { type: 'interval', every_s: 0 } },
-      { trigger: { type: 'at', at: 'tomorrow' } },
-      { trigger: { type: 'nothing' } },
-      { trigger: 'every day' },
-      { trigger: 5 },
-      { text: 'every day at 9', tz: 'Mars/Base' },
-      { text: 'every day at 9', tz: 5 },
-    ]) {
-      assert.deepEqual(await preview(body), { ok: false, reason: 'invalid' }, JSON.stringify(body));
+    for (const [body, says] of [
+      [{ trigger: { type: 'cron', expr: 'x' } }, /^expr: a cron expression has 5 fields/],
+      [{ trigger: { type: 'cron', expr: '0 0 30 2 *' } }, /^expr: /],
+      [{ trigger: { type: 'cron', expr: 'CRON_TZ=Europe/Berlin 0 9 * * *' } }, /^expr: has its time zone in `tz`/],
+      [{ trigger: { type: 'cron', expr: 'TZ=UTC 0 9 * * *' } }, /^expr: has its time zone in `tz`/],
+      [{ trigger: { type: 'cron', expr: '* * * * *', tz: 'Mars/Base' } }, /^tz: must be the name of a time zone/],
+      [{ trigger: { type: 'cron', expr: '* * * * *', tz: 'GMT+2' } }, /^tz: must be .* an offset knows no summer time/],
+      [{ trigger: { type: 'cron', expr: '* * * * *', tz: 'Europe/New York' } }, /^tz: must be the name/],
+      [{ trigger: { type: 'interval', every_s: 0 } }, /^every_s: must be/],
+      [{ trigger: { type: 'at', at: 'tomorrow' } }, /^at: must be an RFC 3339 time/],
+      [{ trigger: { type: 'nothing' } }, /./],
+      [{ trigger: 'every day' }, /is no trigger/],
+      [{ trigger: 5 }, /is no trigger/],
+      [{ text: 'every day at 9', tz: 'Mars/Base' }, /^tz: /],
+      [{ text: 'every day at 9', tz: 5 }, /^tz: /],
+    ] as const) {
+      const { message, ...answer } = await preview(body);
+      assert.deepEqual(answer, { ok: false, reason: 'invalid' }, JSON.stringify(body));
+      assert.match(message, says, JSON.stringify(body));
     }
     for (const body of [{ text: 'x'.repeat(201) }, { text: 5 }, {}, { text: null, trigger: null }]) {
       const answer = await t.call('POST', '/v1/schedules/preview', body);
