@@ -9,6 +9,7 @@ import {
   resettable,
   text,
   uuid,
+  withoutUser,
 } from './fields.ts';
 import type { ErrorKind } from './errors.ts';
 import { json, route } from './route.ts';
@@ -20,11 +21,9 @@ export const hiddenValue = '***';
 export const webhookFormats = ['svc', 'slack', 'ntfy'] as const;
 
 const name = text(120).refine((value) => value.trim() !== '', 'must not be blank');
-const url = text(2_000)
-  .min(1)
-  .describe(
-    '`https:` URL on the public internet, or a URL of a host that the operator allowed; of `ntfy`, that of the topic',
-  );
+const url = withoutUser(text(2_000).min(1)).describe(
+  '`https:` URL on the public internet, or a URL of a host that the operator allowed; of `ntfy`, that of the topic',
+);
 /** A type of notifications, or its beginning. */
 export const typeOrBeginning = z
   .string()

@@ -90,6 +90,7 @@ export const reasons = {
   internal_name: 'must not have an internal suffix',
   not_type: 'must be a type, such as heartbeat.down, or its beginning, such as heartbeat; in lower case',
   not_action: 'must be an act of the list',
+  user_in_url: 'must have no user and password in it; send them as a header',
   not_public_url:
     'must be an https: URL on the public internet, on a port that is open here; a host reaches its own network',
   not_found_url:
@@ -113,6 +114,7 @@ export const reasons = {
   no_period: 'is required, or cron in its place',
   cron_of_monitor: 'has 5 fields here, from minute to weekday, or is a macro such as {example}',
   cron_long: 'a cron expression has at most {most} characters',
+  cron_zone: 'has its time zone in `tz`, not before the expression',
   cron_macro: 'unknown macro; known are {values}',
   cron_fields: 'a cron expression has 5 fields, or 6 with seconds first',
   cron_never: 'this never fires: no month has such a day',

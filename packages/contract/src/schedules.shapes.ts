@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { clockTime, instant, text, uuid } from './fields.ts';
+import { clockTime, instant, text, uuid, withoutUser } from './fields.ts';
 
 /** A span in seconds, up to a day. */
 export const seconds = (min: number) => z.int().min(min).max(86_400);
@@ -97,7 +97,7 @@ export const shellSpec = z.object({
 /** Request of an http run. */
 export const httpSpec = z.object({
   method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']).default('POST'),
-  url: text(4_096).pipe(z.url({ protocol: /^https$/, error: 'must be an https URL' })),
+  url: withoutUser(text(4_096).pipe(z.url({ protocol: /^https$/, error: 'must be an https URL' }))),
   headers: z
     .record(
       z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'must be a header name'),

@@ -93,6 +93,7 @@ export const reasonsRo: Record<ReasonCode, string | ((params: Params) => string)
   internal_name: 'Nu poate fi un nume intern.',
   not_type: 'Trebuie să fie un tip precum heartbeat.down sau începutul lui, precum heartbeat, cu litere mici.',
   not_action: 'Trebuie să fie o acțiune din listă.',
+  user_in_url: 'Adresa nu are voie să conțină utilizator și parolă: trimite-le într-un antet.',
   not_public_url: 'Trebuie să fie o adresă https din internetul public, pe un port permis.',
   not_found_url: 'Trebuie să fie o adresă https din internetul public sau a unui server permis de operator.',
   no_push_contact:
@@ -114,6 +115,7 @@ export const reasonsRo: Record<ReasonCode, string | ((params: Params) => string)
   no_period: 'Lipsește o perioadă sau o expresie cron.',
   cron_of_monitor: ({ example }) => `Are aici 5 câmpuri, de la minut la zi, sau este un cuvânt precum ${example}.`,
   cron_long: ({ most }) => `O expresie cron are cel mult ${characters(most)}.`,
+  cron_zone: 'Fusul orar nu stă în expresie: alege-l în câmpul lui.',
   cron_macro: ({ values }) => `Cuvânt necunoscut; există ${values}.`,
   cron_fields: 'O expresie cron are 5 câmpuri, sau 6 cu secundele la început.',
   cron_never: 'Nu vine niciodată: nicio lună nu are o astfel de zi.',
