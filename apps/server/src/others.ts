@@ -4,7 +4,8 @@
  * operator does to accounts (`accounts.*`) is an operator's right.
  */
 export const rowsOfOthers: Readonly<Record<string, string>> = {
-  'environments.environments': 'no row comes: one that both own is changed, by a role that its owner gave',
+  'environments.environments':
+    'no row comes: one that both own is changed, by a role that its owner gave, or becomes theirs who agreed to own it',
   'environments.invitations':
     '20 a minute of an account, one of each environment to a person, 100 that wait for a person; 30 days',
   'environments.members':

@@ -20,6 +20,7 @@ const oneMember = z.object({
     linux_username: true,
     port_range_start: true,
     accepted_at: true,
+    agreed_to_own: true,
   }),
 });
 const role = z.enum(environmentRoles);

@@ -72,6 +72,10 @@ export const environmentEvent = z.object({
   createdAt: dateTime,
 });
 
+const agreedToOwn = z
+  .boolean()
+  .describe('Of an owner: whether they accepted that; the environment, its quota and costs become theirs only then');
+
 /** Somebody with a role in an environment (document 3, Member). */
 export const environmentMember = z.object({
   user_id: uuid,
@@ -84,6 +88,7 @@ export const environmentMember = z.object({
   provisioned_at: dateTime.nullable(),
   created_at: dateTime,
   accepted_at: dateTime.nullable().describe('Null: invited; they see nothing of it and may do nothing there'),
+  agreed_to_own: agreedToOwn.optional(),
 });
 
 /** An invitation into an environment, as whoever is invited sees it. */

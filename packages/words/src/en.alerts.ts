@@ -78,6 +78,11 @@ export const enAlerts = {
       `Whoever owned it is deleted, and you are the member who is there longest with the most rights. What its machine costs is yours to pay once you start it. Not yours to keep? Make somebody else its owner, or destroy it: svc env open ${slug}`,
     inheritedMachine:
       'Its machine served with a key of theirs, which is gone too: make a token on its page, and enrol the machine again with it: svc host enroll',
+    passedOnText: (slug: string) =>
+      `Whoever had it is no owner of it any more, and you had agreed to own it. It counts among yours, and what its machine costs is yours to pay from now on. Not yours to keep? Make somebody else its owner, or destroy it: svc env open ${slug}`,
+    asked: (who: string) => `${who} made you owner of an environment`,
+    askedText: (slug: string) =>
+      `You may do everything in it. It counts among yours, and costs you something, only once you agree to that and nobody else owns it. To agree: its page, Members, or svc env accept ${slug}`,
     handedOver: (name: string, who: string) => `${name} has a new owner: ${who}`,
     handedOverText: 'Whoever owned it is deleted. You stay what you are in it.',
     invited: (who: string) => `${who} invites you to an environment`,

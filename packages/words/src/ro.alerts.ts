@@ -80,6 +80,11 @@ export const roAlerts: typeof enAlerts = {
       `Proprietarul lui a fost șters, iar tu ești membrul cel mai vechi cu cele mai multe drepturi. Costul mașinii îl plătești tu, din clipa în care o pornești. Nu vrei să îl păstrezi? Dă-l altcuiva sau distruge-l: svc env open ${slug}`,
     inheritedMachine:
       'Mașina lui folosea o cheie a acestuia, care a dispărut odată cu el: fă un token pe pagina lui și înrolează din nou mașina cu el: svc host enroll',
+    passedOnText: (slug) =>
+      `Cine îl avea nu mai este proprietarul lui, iar tu acceptaseși să îl preiei. De acum se numără printre ale tale, iar costul mașinii îl plătești tu. Nu vrei să îl păstrezi? Dă-l altcuiva sau distruge-l: svc env open ${slug}`,
+    asked: (who) => `${who} te-a făcut proprietar al unui mediu`,
+    askedText: (slug) =>
+      `Poți face orice în el. Se numără printre ale tale și te costă ceva doar după ce accepți și nu îl mai are altcineva. Accepți pe pagina lui, la Membri, sau cu: svc env accept ${slug}`,
     handedOver: (name, who) => `${name} are un nou proprietar: ${who}`,
     handedOverText: 'Proprietarul lui a fost șters. Tu rămâi cu aceleași drepturi.',
     invited: (who) => `${who} te invită într-un mediu`,

@@ -3,7 +3,7 @@ import type { Kernel } from './kernel.ts';
 import { kernelRestored } from './restored.ts';
 
 /** The parts of the kernel that a deletion uses: a command has no more. */
-export type Deleting = Pick<Kernel, 'sql' | 'blobs' | 'clock' | 'log' | 'config' | 'gateways'>;
+export type Deleting = Pick<Kernel, 'sql' | 'blobs' | 'bus' | 'clock' | 'log' | 'config' | 'gateways'>;
 
 /** An account that is deleted. */
 export interface Leaving {

@@ -156,7 +156,7 @@ export const environmentsDocs = {
   addMember: {
     description:
       'Somebody who has an account here, else 404: `accepted_at` is null, and the environment 404 to them, until they accept; ' +
-      'who is in an organisation with you is a member at once. They hear of you once a day, and who declined not for 30 days, ' +
+      'who is in an organisation with you is a member at once, unless they are to be an owner. They hear of you once a day, and who declined not for 30 days, ' +
       'which you cannot see. 409 `vm_per_dev_single_member`: in such a project everybody has a machine alone; 429 ' +
       '`rate_limit_exceeded`: an account adds, or tries to add, 20 a minute.',
     example: {
@@ -175,7 +175,8 @@ export const environmentsDocs = {
   },
   acceptInvitation: {
     description:
-      'You get 404 where nobody invites you, or you declined. Name and ports may differ from those of the invitation.',
+      'You get 404 where nobody invites you, or you declined. Name and ports may differ from those of the invitation. Whom others ' +
+      'made an owner (`agreed_to_own` false) agrees to own it: with its quota and costs, should it pass to them.',
     example: {
       params: { id: samples.invitedTo },
       response: {
@@ -200,7 +201,9 @@ export const environmentsDocs = {
     },
   },
   updateMember: {
-    description: 'Owners alone make or lower an owner. 409 `last_owner`: nobody would own the environment.',
+    description:
+      'Owners alone make or lower an owner, who has the rights at once; the environment itself passes to them only once they ' +
+      'accept that (`agreed_to_own`). 409 `last_owner`: nobody who agreed would own the environment.',
     example: {
       params: { ...byId, userId: samples.member },
       body: { role: 'maintainer' },
@@ -217,7 +220,7 @@ export const environmentsDocs = {
   },
   removeMember: {
     description:
-      'With your own id you leave, whatever your role is, or decline, of which the environment sees nothing. 409 `last_owner`: nobody would own the environment.',
+      'With your own id you leave, whatever your role is, or decline, of which the environment sees nothing. 409 `last_owner`: nobody who agreed would own it.',
     example: { params: { ...byId, userId: samples.member }, response: { deleted: true, user_id: samples.member } },
   },
   listPorts: {

@@ -936,7 +936,7 @@ EnvironmentsCreateAnswer = TypedDict("EnvironmentsCreateAnswer", {"environment":
 
 EnvironmentsGetAnswer = TypedDict("EnvironmentsGetAnswer", {"environment": "Environment", "isolation": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "user_id": "str", "members": "List[EnvironmentsGetAnswerMembersItem]", "ports": "List[EnvironmentsGetAnswerPortsItem]", "events": "List[EnvironmentsGetAnswerEventsItem]"})
 
-EnvironmentsGetAnswerMembersItem = TypedDict("EnvironmentsGetAnswerMembersItem", {"user_id": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "email": "str", "name": "Union[str, None]", "linux_username": "str", "port_range_start": "int", "ssh_public_key": "bool", "provisioned_at": "Union[str, None]", "created_at": "str", "accepted_at": "Union[str, None]"})
+EnvironmentsGetAnswerMembersItem = TypedDict("EnvironmentsGetAnswerMembersItem", {"user_id": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "email": "str", "name": "Union[str, None]", "linux_username": "str", "port_range_start": "int", "ssh_public_key": "bool", "provisioned_at": "Union[str, None]", "created_at": "str", "accepted_at": "Union[str, None]", "agreed_to_own": "NotRequired[bool]"})
 
 EnvironmentsGetAnswerPortsItem = TypedDict("EnvironmentsGetAnswerPortsItem", {"id": "str", "environmentId": "str", "port": "int", "protocol": "Literal[\"http\"]", "label": "Union[str, None]", "visibility": "Literal[\"owner\", \"org\", \"authenticated\", \"public\"]", "openedByUserId": "Union[str, None]", "createdAt": "str", "updatedAt": "str"})
 
@@ -968,7 +968,7 @@ EnvironmentsAddMemberBody = TypedDict("EnvironmentsAddMemberBody", {"email": "st
 
 EnvironmentsAddMemberAnswer = TypedDict("EnvironmentsAddMemberAnswer", {"member": "EnvironmentsAddMemberAnswerMember"})
 
-EnvironmentsAddMemberAnswerMember = TypedDict("EnvironmentsAddMemberAnswerMember", {"user_id": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "linux_username": "str", "port_range_start": "int", "accepted_at": "Union[str, None]"})
+EnvironmentsAddMemberAnswerMember = TypedDict("EnvironmentsAddMemberAnswerMember", {"user_id": "str", "role": "Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"]", "linux_username": "str", "port_range_start": "int", "accepted_at": "Union[str, None]", "agreed_to_own": "NotRequired[bool]"})
 
 EnvironmentsListInvitationsAnswer = TypedDict("EnvironmentsListInvitationsAnswer", {"invitations": "List[EnvironmentsListInvitationsAnswerInvitationsItem]"})
 

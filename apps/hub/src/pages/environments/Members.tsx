@@ -56,6 +56,11 @@ function MemberRow({ member, whole }: { member: Member; whole: Whole }) {
   // Only owners make, change and take out owners.
   const mayChange = isAtLeast(role, 'maintainer') && (member.role !== 'owner' || role === 'owner');
   const close = (): void => setOpen(undefined);
+  const acts = useActs();
+  const agree = async (): Promise<void> => {
+    const work = async () => api.environments.acceptInvitation({ params: { id: environment.id } });
+    await acts.run(work, { done: text.agreed, stale });
+  };
   return (
     <div class="row padded">
       <span class="row-main">
@@ -63,6 +68,7 @@ function MemberRow({ member, whole }: { member: Member; whole: Whole }) {
           <bdi>{member.name === null || member.name === '' ? member.email : member.name}</bdi>
           {isMe && <span class="tag">{text.you}</span>}
           {member.accepted_at === null && <span class="tag">{text.invited}</span>}
+          {member.agreed_to_own === false && <span class="tag">{text.asked}</span>}
         </span>
         <span class="row-detail">
           {[
@@ -80,6 +86,7 @@ function MemberRow({ member, whole }: { member: Member; whole: Whole }) {
         <Menu
           label={words.moreActs}
           items={[
+            ...(isMe && member.agreed_to_own === false ? [{ label: text.agree, act: agree }] : []),
             ...(mayChange ? [{ label: text.change, act: () => setOpen('change') }] : []),
             {
               label: isMe ? text.leave : member.accepted_at === null ? text.withdraw : text.remove,

@@ -115,13 +115,14 @@ describe('taking back what an app let in', () => {
 
   test('gives nothing back that others than guests of the app took, and takes from nobody what then is theirs', async () => {
     for (const isOut of [true, false]) {
-      const { account, app, add, give, remove, roleOf, disconnect } = await begin();
+      const { account, path, app, add, give, remove, roleOf, disconnect } = await begin();
       const [owner, guest] = [await createAccount(gateway), await createAccount(gateway)];
       await add(account, owner, 'owner');
       await add(app, guest, 'maintainer');
       if (isOut) await remove(owner, account);
       else await give(owner, account, 'viewer');
       await give(owner, guest, 'owner');
+      await ok(guest, 'POST', `${path}/members/me/accept`, {});
       await remove(owner, owner);
       await disconnect();
       assert.deepEqual([await roleOf(guest), await roleOf(account)], ['owner', isOut ? undefined : 'viewer']);

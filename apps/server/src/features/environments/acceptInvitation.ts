@@ -10,7 +10,7 @@ import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
 import { isInGoodStanding, takeInvitation } from './people/invitations.sql.ts';
 import { join, mayGive, memberOf } from './people/members.ts';
-import { membersOf } from './people/members.sql.ts';
+import { changeRole, membersOf } from './people/members.sql.ts';
 
 export const acceptInvitation = (environments: Environments): Operation =>
   operation(contract.environments.acceptInvitation, (context, { params: { id } }) =>
@@ -24,7 +24,12 @@ export const acceptInvitation = (environments: Environments): Operation =>
       await resolveInvited(context.kernel, tx, { accountId, by: from, resolution: 'accepted' });
       const members = await membersOf(tx, id);
       const before = members.find(({ account_id: of }) => of === accountId);
-      if (before) return { member: toChangedMember(before) };
+      if (before?.is_unasked) {
+        await changeRole(tx, id, accountId, before.role);
+        const payload = { user_id: accountId };
+        await environments.tell(tx, row, doerOf(context), { kind: 'owner_accepted', payload });
+      }
+      if (before) return { member: toChangedMember({ ...before, is_unasked: false }) };
       if (!invited) throw notFound('invitation');
       const { role, invited_by: by, ...wanted } = invited;
       const inviter = members.find(({ account_id: of }) => of === by);

@@ -64,11 +64,19 @@ export const create = (environments: Environments, providers: MachineProviders):
     }),
   );
 
-/** Whoever owns a project owns what others make in it too: else it could be neither seen nor taken away. */
+/**
+ * Whoever owns a project owns what others make in it too: else it could be neither seen nor taken away. It does not become theirs
+ * to pay unless they agree to that.
+ */
 async function joinOwner(tx: Db, time: Time, row: EnvironmentRow, project: SeenProject): Promise<void> {
   const { account_id: accountId, org_id: orgId, isolation } = project;
   if (accountId === row.account_id || orgId !== null || isolation === 'vm_per_dev') return;
-  await join(tx, time, row, { accountId, email: (await findEmail(tx, accountId)) ?? '', role: 'owner' });
+  await join(tx, time, row, {
+    accountId,
+    email: (await findEmail(tx, accountId)) ?? '',
+    role: 'owner',
+    isUnasked: true,
+  });
 }
 
 /** "Shop — ana" of a project with a machine for each developer. Throws 400 for any other that is given no name. */

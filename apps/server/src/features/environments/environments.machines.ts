@@ -1,5 +1,5 @@
 import { ApiError } from '../../kernel/base/errors.ts';
-import { type Db, inTransaction } from '../../kernel/db/db.ts';
+import type { Db } from '../../kernel/db/db.ts';
 import type { Instant } from '../../kernel/db/instant.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { bySystem, writeAct } from '../../kernel/records/audit.ts';
@@ -11,10 +11,9 @@ import {
   findStrayKey,
   giveMachineKey,
   giveOwnToken,
-  heldBy,
   putMachineKey,
 } from './environments.machines.sql.ts';
-import { lockEnvironment, passOnRow } from './environments.sql.ts';
+import { passOnRow } from './environments.sql.ts';
 import { mintAs } from './secrets/tokens.ts';
 
 /** Providers of machines, as far as environments ask for them. */
@@ -83,27 +82,25 @@ export async function endMachineKey(tx: Db, kernel: Pick<Kernel, 'gateways'>, en
 }
 
 /**
- * Gives a locked environment of an account that left it, or is lowered, to the owner who has been there longest, and
+ * Gives a locked environment of an account that left it, or is lowered, to the owner who has agreed and been there longest, and
  * with it the key of its machine: a key stays that of who pays for the machine, and does not end with another one's
- * account.
+ * account. Answers whose it is now, where that changed: they are told (`passOnTold`).
  */
-export async function passOn(tx: Db, kernel: Pick<Kernel, 'gateways'>, accountId: string, id: string): Promise<void> {
-  await passOnRow(tx, accountId, id);
+export async function passOn(
+  tx: Db,
+  kernel: Pick<Kernel, 'gateways'>,
+  accountId: string,
+  id: string,
+): Promise<string | undefined> {
+  const heir = await passOnRow(tx, accountId, id);
   await giveOwnToken(tx, id);
   const key = await findStrayKey(tx, id);
-  if (!key) return;
+  if (!key) return heir;
   const { account_id: from, owner: to, key_id: keyId, device_id: deviceId } = key;
   await moveKey(tx, kernel, keyId, { from, to, by: bySystem });
   await giveMachineKey(tx, id, to);
   if (deviceId !== null) await moveDevice(tx, { from, to, id: deviceId, keyId });
-}
-
-/** As `passOn`, all that are an account's, or that have a key of it. */
-export async function passOnAll({ sql, gateways }: Pick<Kernel, 'sql' | 'gateways'>, accountId: string): Promise<void> {
-  for (const id of await heldBy(sql, accountId))
-    await inTransaction(sql, async (tx) => {
-      if (await lockEnvironment(tx, id)) await passOn(tx, { gateways }, accountId, id);
-    });
+  return heir;
 }
 
 /** An installation without a provider of machines. */

@@ -11,10 +11,11 @@ import type { EnvironmentHooks } from './environments.hooks.ts';
 import type { EnvironmentRole, EnvironmentRow } from './environments.rows.ts';
 import { stranger } from './environments.view.ts';
 import { isInvitedBy } from './people/invitations.sql.ts';
+import { isAgreedOwner } from './people/members.ts';
 import { memberIds, membersOf } from './people/members.sql.ts';
 
 /** What it takes to tell somebody something. */
-type Teller = Pick<Kernel, 'bus' | 'clock' | 'config'> & Recorder;
+export type Teller = Pick<Kernel, 'bus' | 'clock' | 'config'> & Recorder;
 
 type Told = Pick<NewNotice, 'type' | 'says' | 'severity' | 'dedupeKey' | 'isOfOthers' | 'cause'>;
 type Says = (words: Words['alerts']['environments']) => NoticeText;
@@ -23,9 +24,9 @@ const inWords =
   ({ environments }) =>
     says(environments);
 
-/** Tells those who own an environment, in the transaction in which it happened. */
+/** Tells those who agreed to own an environment, in the transaction in which it happened. */
 async function tellOwners(kernel: Teller, tx: Db, row: EnvironmentRow, told: Told): Promise<void> {
-  const owners = (await membersOf(tx, row.id)).filter(({ role }) => role === 'owner');
+  const owners = (await membersOf(tx, row.id)).filter(isAgreedOwner);
   await tell(
     kernel,
     tx,
@@ -48,7 +49,7 @@ interface Given {
 /** However many invite somebody: further ones are on the page alone. */
 const invitationsTold: Budget = { name: 'invitations_told', most: 20, perMinute: 20 / 1_440 };
 
-const dayOf = ({ by, at }: Given): string => `${by}:${at.slice(0, 10)}`;
+const dayOf = ({ by, at }: Pick<Given, 'by' | 'at'>): string => `${by}:${at.slice(0, 10)}`;
 
 /** Tells somebody that an environment is open to them from now on. */
 export async function tellMember(kernel: Teller, tx: Db, row: EnvironmentRow, given: Given): Promise<void> {
@@ -89,6 +90,41 @@ export async function tellHandedOver(
   });
 }
 
+/** Tells somebody who had agreed to own an environment that it is theirs, since who had it is no owner any more. */
+export async function tellPassedOn(
+  kernel: Teller,
+  tx: Db,
+  row: EnvironmentRow,
+  { heir, from }: { heir: string; from: string },
+): Promise<void> {
+  const { iso } = await readNow(tx, kernel.clock);
+  await tell(kernel, tx, row, [heir], {
+    type: 'environment.handed_over',
+    says: inWords((words) => ({ title: words.inherited(row.name), body: words.passedOnText(row.slug) })),
+    severity: 'warning',
+    isOfOthers: true,
+    dedupeKey: `environment.handed_over:${row.id}:${from}:${iso.slice(0, 10)}`,
+  });
+}
+
+/** Tells a member that they were made an owner, and how they agree to it. */
+export async function tellAsked(
+  kernel: Teller,
+  tx: Db,
+  row: EnvironmentRow,
+  given: Omit<Given, 'role'>,
+): Promise<void> {
+  if (!(await takeBudget(tx, kernel.clock, invitationsTold, given.accountId))) return;
+  const who = await nameOf(tx, given);
+  await tell(kernel, tx, row, [given.accountId], {
+    type: 'environment.owner_asked',
+    says: inWords((words) => ({ title: words.asked(who), body: words.askedText(row.slug) })),
+    severity: 'info',
+    isOfOthers: true,
+    dedupeKey: `environment.owner_asked:${dayOf(given)}`,
+  });
+}
+
 /** Tells somebody that they are invited. */
 export async function tellInvited(kernel: Teller, tx: Db, given: Given): Promise<void> {
   const dedupeKey = `environment.invited:${dayOf(given)}`;
@@ -122,7 +158,8 @@ export async function resolveInvited(
   await resolveNotifications(kernel, tx, [{ accountId, cause: invitedCause(by), resolution }]);
 }
 
-const nameOf = async (tx: Db, { by }: Given): Promise<string> => stranger((await findEmail(tx, by)) ?? 'somebody');
+const nameOf = async (tx: Db, { by }: Pick<Given, 'by'>): Promise<string> =>
+  stranger((await findEmail(tx, by)) ?? 'somebody');
 
 /** Tells its owners what becomes of a machine without them. */
 export function noticesOf(kernel: Teller & Pick<Kernel, 'clock'>): EnvironmentHooks {

@@ -58,6 +58,8 @@ export interface MemberRow {
   created_at: string;
   /** Null: invited, and no member yet. */
   accepted_at: string | null;
+  /** An owner by the word of others alone: has the rights, and the environment never becomes theirs. */
+  is_unasked: boolean;
   email: string;
   name: string | null;
 }

@@ -129,16 +129,17 @@ export async function changeEnvironment(
   return row as EnvironmentRow;
 }
 
-/** An environment whose owner left, or is lowered, goes to the owner who has been there longest. */
-export async function passOnRow(db: Db, accountId: string, id: string): Promise<void> {
-  await db`
+/** An environment whose owner left, or is lowered, goes to the agreed owner who is there longest; answers who that is. */
+export async function passOnRow(db: Db, accountId: string, id: string): Promise<string | undefined> {
+  const [row] = await db<{ account_id: string }[]>`
     update environments.environments e set account_id = heir.account_id
     from (
       select distinct on (m.environment_id) m.environment_id, m.account_id from environments.members m
-      where m.role = 'owner' and m.account_id <> ${accountId}
+      where m.role = 'owner' and not m.is_unasked and m.account_id <> ${accountId}
         and m.environment_id in (select o.id from environments.environments o where o.account_id = ${accountId})
       order by m.environment_id, m.created_at, m.account_id) heir
-    where e.id = heir.environment_id and e.id = ${id}`;
+    where e.id = heir.environment_id and e.id = ${id} returning e.account_id`;
+  return row?.account_id;
 }
 
 /** Forgets who did something in environments that stay. */

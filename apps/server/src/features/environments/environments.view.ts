@@ -58,6 +58,7 @@ export const toMember = (row: MemberRow): z.input<typeof environmentMember> => (
   provisioned_at: row.provisioned_at,
   created_at: row.created_at,
   accepted_at: row.accepted_at,
+  ...agreement(row),
 });
 
 /** A member as a change of it is answered. */
@@ -67,7 +68,12 @@ export const toChangedMember = (row: MemberRow) => ({
   linux_username: row.linux_username,
   port_range_start: portRangeOf(row),
   accepted_at: row.accepted_at,
+  ...agreement(row),
 });
+
+/** Of owners alone: whether they agreed to own it. */
+const agreement = ({ role, accepted_at: at, is_unasked: isUnasked }: MemberRow): { agreed_to_own?: boolean } =>
+  role === 'owner' && at !== null ? { agreed_to_own: !isUnasked } : {};
 
 /** Characters of a text of a stranger's. */
 const longestText = 120;

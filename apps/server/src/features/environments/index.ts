@@ -3,7 +3,6 @@ import type { Manifest } from '../../kernel/feature.ts';
 import { environmentMachine } from './environments.moves.ts';
 export { lockEnvironment } from './environments.sql.ts';
 import { environmentsQuota, forgetDoer, listSeen } from './environments.sql.ts';
-import { passOnAll } from './environments.machines.ts';
 import { toEnvironment } from './environments.view.ts';
 
 export { sealedDataKeys } from './secrets/seal.ts';
@@ -24,6 +23,7 @@ export { noticesOf } from './environments.notify.ts';
 export { wakeFor } from './hours/wake.ts';
 export { Environments } from './environments.store.ts';
 import { dropSent } from './people/invitations.sql.ts';
+import { passOnAll } from './people/pass-on.ts';
 export { environmentsOwnedAlone } from './people/members.sql.ts';
 export { handOver, heirsOf, whyNotHandedOver } from './people/hand-over.ts';
 export { portsForViewers } from './people/ports.sql.ts';
@@ -50,8 +50,9 @@ export const environmentsManifest: Manifest = {
       'environments.removed',
       'environments.untold',
     ],
-    async end({ sql, gateways }, { accountId }) {
-      await passOnAll({ sql, gateways }, accountId);
+    async end(parts, { accountId }) {
+      const { sql } = parts;
+      await passOnAll(parts, accountId);
       await forgetDoer(sql, accountId);
       await dropSent(sql, accountId);
       return { deleted: {} };

@@ -6,11 +6,11 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkRole, holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
 import { resolveInvited } from './environments.notify.ts';
-import { passOn } from './environments.machines.ts';
 import { lockEnvironment } from './environments.sql.ts';
 import type { Environments } from './environments.store.ts';
 import { declineInvitation, dropSent, withdrawInvitation } from './people/invitations.sql.ts';
 import { noteOut } from './people/lost.ts';
+import { passOnTold } from './people/pass-on.ts';
 import { deleteMember, memberIds, noteRemoved } from './people/members.sql.ts';
 import { checkOwners, checkOwnerStays, memberOf } from './people/members.ts';
 
@@ -62,6 +62,6 @@ async function takeOut(
   // A release that knew of no invitations may have made a member of somebody who is invited.
   await withdrawInvitation(tx, context.clock, id, userId);
   await dropSent(tx, userId, id);
-  if (userId === row.account_id) await passOn(tx, context.kernel, userId, id);
+  if (userId === row.account_id) await passOnTold(context.kernel, tx, userId, row);
   await environments.tell(tx, row, doerOf(context), { kind: 'member_removed', payload });
 }

@@ -1,13 +1,15 @@
 import { contract } from '@svc/contract';
 import { appOf, noteLetIn } from '../../kernel/records/let-in.ts';
+import { readNow } from '../../kernel/db/instant.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { holdThere, isAtLeast } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
-import { passOn } from './environments.machines.ts';
+import { tellAsked } from './environments.notify.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
 import { changeInvitedRole, dropSent } from './people/invitations.sql.ts';
 import { noteChanged } from './people/lost.ts';
+import { passOnTold } from './people/pass-on.ts';
 import { changeRole } from './people/members.sql.ts';
 import { checkGift, checkOwners, checkOwnerStays, memberOf } from './people/members.ts';
 
@@ -21,8 +23,11 @@ export const updateMember = (environments: Environments): Operation =>
       if (role !== 'owner') checkOwnerStays({ member, owners });
       const { actor } = context;
       const isLess = !isAtLeast(role, member.role);
+      // Whoever is raised to an owner has the rights at once; that it may become theirs they accept first.
+      const isRaised = role === 'owner' && member.role !== 'owner';
+      const isUnasked = isRaised || (role === 'owner' && member.is_unasked);
       if (member.accepted_at === null) await changeInvitedRole(tx, id, userId, role, actor.accountId);
-      else await changeRole(tx, id, userId, role);
+      else await changeRole(tx, id, userId, role, isUnasked);
       if (!isLess || appOf(actor) === undefined) {
         const subject = `${id}/${userId}`;
         await noteLetIn(tx, actor, { kind: 'role', subject, name: member.email, before: member.role });
@@ -30,9 +35,12 @@ export const updateMember = (environments: Environments): Operation =>
       if (member.accepted_at !== null) await noteChanged(tx, actor, member, isLess);
       // Nobody comes in by the word of somebody who could not give it now.
       if (isLess) await dropSent(tx, userId, id);
-      if (userId === row.account_id && role !== 'owner') await passOn(tx, context.kernel, userId, id);
+      if (userId === row.account_id && role !== 'owner') await passOnTold(context.kernel, tx, userId, row);
       const payload = { user_id: userId, from: member.role, to: role };
       await environments.tell(tx, row, doerOf(context), { kind: 'member_changed', payload });
-      return { member: toChangedMember({ ...member, role }) };
+      if (member.accepted_at === null) return { member: toChangedMember({ ...member, role }) };
+      const given = { accountId: userId, by: actor.accountId, at: (await readNow(tx, context.clock)).iso };
+      if (isRaised) await tellAsked(context.kernel, tx, row, given);
+      return { member: toChangedMember({ ...member, role, is_unasked: isUnasked }) };
     });
   });

@@ -5,13 +5,13 @@ import type { Db } from '../../../kernel/db/db.ts';
 import { byCommand } from '../../../kernel/records/audit.ts';
 import { FeedWriter } from '../../../kernel/streams/feed.writer.ts';
 import { findEmail } from '../../accounts/index.ts';
-import { findDevices } from '../../devices/index.ts';
 import { passOn } from '../environments.machines.ts';
 import { tellHandedOver } from '../environments.notify.ts';
-import type { EnvironmentRow, MemberRow } from '../environments.rows.ts';
+import type { MemberRow } from '../environments.rows.ts';
 import { lockEnvironment } from '../environments.sql.ts';
 import type { EnvironmentState } from '../environments.states.ts';
 import { type Doer, Environments } from '../environments.store.ts';
+import { servesWith } from './pass-on.ts';
 import { changeRole, deleteMember, environmentsOwnedAlone, heirOf } from './members.sql.ts';
 
 /** What becomes of an environment whose only owner leaves. */
@@ -93,9 +93,4 @@ export async function handOver(admin: Admin, tx: Db, accountId: string): Promise
     done.push({ environment: row.slug, to });
   }
   return done;
-}
-
-/** Whether the machine of an environment serves it with a key of this person's own, which ends with their account. */
-async function servesWith(tx: Db, { provider, device_id: deviceId }: EnvironmentRow, accountId: string) {
-  return provider === 'byo' && deviceId !== null && (await findDevices(tx, accountId, [deviceId])).length > 0;
 }

@@ -28,7 +28,7 @@ const noteUnsent = (db: Db, sent: readonly Sent[]): Promise<void> =>
 export async function invitationsOf(db: Db, time: Time, environmentId: string): Promise<InvitationRow[]> {
   return db<InvitationRow[]>`
     select i.environment_id, i.account_id, i.role, i.linux_username, i.place, false as has_key, null as provisioned_at,
-      i.created_at, null as accepted_at, a.email, a.name, i.invited_by, i.declined_at is not null as is_declined
+      i.created_at, null as accepted_at, false as is_unasked, a.email, a.name, i.invited_by, i.declined_at is not null as is_declined
     from environments.invitations i join accounts.people_view a on a.id = i.account_id
     where i.environment_id = ${environmentId} and i.withdrawn_at is null
       and i.created_at >= ${nowOf(db, time)} - make_interval(days => ${quietDays})

@@ -3,7 +3,7 @@ import type { EnvironmentRole, EnvironmentRow, MemberRow } from '../environments
 
 const columns = (db: Db) => db`
   m.environment_id, m.account_id, m.role, m.linux_username, m.place, m.ssh_public_key is not null as has_key,
-  m.provisioned_at, m.created_at, m.created_at as accepted_at`;
+  m.provisioned_at, m.created_at, m.created_at as accepted_at, m.is_unasked`;
 
 /** Members of an environment who have accepted, in the order of their places. */
 export async function membersOf(db: Db, environmentId: string): Promise<MemberRow[]> {
@@ -24,22 +24,23 @@ export async function memberIds(db: Db, environmentId: string): Promise<string[]
 export async function insertMember(
   db: Db,
   now: string,
-  one: Pick<MemberRow, 'environment_id' | 'account_id' | 'role' | 'linux_username' | 'place'>,
+  one: Pick<MemberRow, 'environment_id' | 'account_id' | 'role' | 'linux_username' | 'place' | 'is_unasked'>,
 ): Promise<void> {
   await db`
     delete from environments.removed where environment_id = ${one.environment_id} and account_id = ${one.account_id}`;
   await db`insert into environments.members ${db({ ...one, created_at: now })}`;
 }
 
-/** Changes a member's role. */
+/** Changes a member's role; `isUnasked`: they become an owner, and have not agreed to it. */
 export async function changeRole(
   db: Db,
   environmentId: string,
   accountId: string,
   role: EnvironmentRole,
+  isUnasked = false,
 ): Promise<void> {
   await db`
-    update environments.members set role = ${role}
+    update environments.members set role = ${role}, is_unasked = ${isUnasked}
     where environment_id = ${environmentId} and account_id = ${accountId}`;
 }
 
@@ -75,8 +76,8 @@ export async function noteRemoved(db: Db, now: string, environmentId: string, ac
 }
 
 /**
- * Of an environment's other members the one of the highest role, and of those who is there longest; nobody who is
- * suspended, and no viewer: who may only look must not come to own it.
+ * Of an environment's other members the one of the highest role (an owner among them has not agreed to be one), and of those
+ * who is there longest; nobody who is suspended, and no viewer: who may only look must not come to own it.
  */
 export async function heirOf(
   db: Db,
@@ -86,12 +87,12 @@ export async function heirOf(
   const [heir] = await db<Pick<MemberRow, 'account_id' | 'role'>[]>`
     select m.account_id, m.role from environments.members m
     join accounts.standing_view a on a.id = m.account_id and not a.suspended
-    where m.environment_id = ${environmentId} and m.account_id <> ${accountId} and m.role in ('maintainer', 'developer')
-    order by array_position(array['maintainer', 'developer'], m.role), m.created_at, m.account_id limit 1`;
+    where m.environment_id = ${environmentId} and m.account_id <> ${accountId} and m.role <> 'viewer'
+    order by array_position(array['owner', 'maintainer', 'developer'], m.role), m.created_at, m.account_id limit 1`;
   return heir;
 }
 
-/** Environments with other members and no owner but this account; who is being deleted is neither. */
+/** Environments with other members and no owner who agreed but this account; who is being deleted is neither. */
 export async function environmentsOwnedAlone(
   db: Db,
   accountId: string,
@@ -100,7 +101,7 @@ export async function environmentsOwnedAlone(
     select e.id, e.name, e.slug, e.provider, e.state
     from environments.members m join environments.environments e on e.id = m.environment_id
     cross join lateral (
-      select count(*) > 0 as some, coalesce(bool_or(x.role = 'owner'), false) as owners
+      select count(*) > 0 as some, coalesce(bool_or(x.role = 'owner' and not x.is_unasked), false) as owners
       from environments.members x join accounts.standing_view a on a.id = x.account_id and not a.deleting
       where x.environment_id = e.id and x.account_id <> ${accountId}) others
     where m.account_id = ${accountId} and m.role = 'owner' and e.state <> 'destroyed' and others.some and not others.owners

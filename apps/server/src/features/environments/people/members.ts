@@ -38,6 +38,8 @@ interface Person {
   accountId: string;
   email: string;
   role: EnvironmentRole;
+  /** An owner by the word of others alone. */
+  isUnasked?: boolean;
 }
 
 type Promised = Pick<MemberRow, 'linux_username' | 'place'>;
@@ -60,6 +62,7 @@ function placeAmong(before: readonly MemberRow[], id: string, person: Person, wa
     environment_id: id,
     account_id: person.accountId,
     role: person.role,
+    is_unasked: person.isUnasked === true,
     ...(isFree ? wanted : { linux_username: linuxNameOf(person.email, names), place: freePlace(places) }),
   };
 }
@@ -84,7 +87,8 @@ export async function comeBack(tx: Db, time: Time, { id }: Pick<EnvironmentRow, 
 }
 
 /**
- * Invites somebody into an environment that is locked; a colleague of one organisation is a member at once. Throws 409
+ * Invites somebody into an environment that is locked; a colleague of one organisation is a member at once, but no owner, whose
+ * costs it may become. Throws 409
  * `already_member`, 429 past 200. Answers what became of it; `quiet`: its person declined a while ago and hears nothing.
  */
 export async function invite(
@@ -93,16 +97,20 @@ export async function invite(
   row: Pick<EnvironmentRow, 'id'>,
   { by, ...person }: Person & { by: string },
 ): Promise<'joined' | 'invited' | 'quiet'> {
-  if (await areColleagues(tx, by, person.accountId)) {
+  if (person.role !== 'owner' && (await areColleagues(tx, by, person.accountId))) {
     await join(tx, time, row, person);
     return 'joined';
   }
-  const one = await placeFor(tx, time, row.id, person);
+  const { is_unasked: _, ...one } = await placeFor(tx, time, row.id, person);
   const isTold = await insertInvitation(tx, (await readNow(tx, time)).iso, { ...one, invited_by: by });
   return isTold ? 'invited' : 'quiet';
 }
 
-/** A member of an environment that is locked, or somebody invited, and how many owners there are. Throws 404. */
+/** Whether an environment may be theirs: an owner who has agreed to it. */
+export const isAgreedOwner = ({ role, accepted_at: at, is_unasked: isUnasked }: MemberRow): boolean =>
+  role === 'owner' && at !== null && !isUnasked;
+
+/** A member of an environment that is locked, or somebody invited, and how many owners have agreed to it. Throws 404. */
 export async function memberOf(
   tx: Db,
   time: Time,
@@ -112,7 +120,7 @@ export async function memberOf(
   const all = await peopleOf(tx, time, id);
   const member = all.find(({ account_id: of }) => of === accountId);
   if (!member) throw notFound('member');
-  return { member, owners: all.filter(({ role, accepted_at: at }) => role === 'owner' && at !== null).length };
+  return { member, owners: all.filter(isAgreedOwner).length };
 }
 
 /** A developer has a terminal: an app gives nobody what it has not itself. Throws 403. */
@@ -131,9 +139,9 @@ export function checkOwners(own: EnvironmentRole, ...roles: EnvironmentRole[]): 
 
 /** Throws 409 `last_owner` when nobody would be left who owns the environment. */
 export function checkOwnerStays({ member, owners }: { member: MemberRow; owners: number }): void {
-  if (member.role !== 'owner' || member.accepted_at === null || owners > 1) return;
+  if (!isAgreedOwner(member) || owners > 1) return;
   throw new ApiError(
     'last_owner',
-    'this is the only owner; make somebody else an owner first, or destroy the environment',
+    'this is the only owner who has agreed to be one; make somebody else an owner first, who accepts it, or destroy the environment',
   );
 }

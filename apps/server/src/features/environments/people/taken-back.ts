@@ -4,18 +4,21 @@ import type { Kernel } from '../../../kernel/kernel.ts';
 import type { TakesBack } from '../../../kernel/records/let-in.ts';
 import { findEmail } from '../../accounts/index.ts';
 import { isAtLeast } from '../environments.access.ts';
+import type { Teller } from '../environments.notify.ts';
 import type { EnvironmentRole, EnvironmentRow, MemberRow, PortRow } from '../environments.rows.ts';
-import { passOn } from '../environments.machines.ts';
 import { lockEnvironment, lockEnvironments } from '../environments.sql.ts';
 import { environmentStatesTable } from '../environments.states.ts';
 import type { Doer, Environments } from '../environments.store.ts';
 import { changeInvitedRole, dropSent, invitationsOf, withdrawInvitation } from './invitations.sql.ts';
-import { comeBack } from './members.ts';
+import { comeBack, isAgreedOwner } from './members.ts';
 import { changeRole, deleteMember, dropSshKey, membersOf, noteRemoved } from './members.sql.ts';
+import { passOnTold } from './pass-on.ts';
 import { isWider } from './ports.ts';
 import { deletePort, portsOf, putPort } from './ports.sql.ts';
 
 type Taken = Parameters<NonNullable<TakesBack['member']>>[1];
+
+type Parts = Teller & Pick<Kernel, 'gateways'>;
 
 const doerOf = ({ accountId, by }: Taken): Doer => ({ accountId, kind: 'user', by });
 
@@ -38,15 +41,11 @@ async function lessened(
   const all = await membersOf(tx, row.id);
   const member = all.find(({ account_id: of }) => of === userId);
   if (!member || (before !== undefined && isAtLeast(before as EnvironmentRole, member.role))) return undefined;
-  const owners = all.filter(({ role }) => role === 'owner').length;
-  return member.role === 'owner' && owners === 1 ? undefined : member;
+  return isAgreedOwner(member) && all.filter(isAgreedOwner).length === 1 ? undefined : member;
 }
 
 /** Takes back whom an app let into environments, and what it opened there for others. */
-export const environmentsTakeBack = (
-  kernel: Pick<Kernel, 'clock' | 'gateways'>,
-  environments: Environments,
-): TakesBack => ({
+export const environmentsTakeBack = (kernel: Parts, environments: Environments): TakesBack => ({
   ...people(kernel, environments),
   ...opened(kernel, environments),
   async lock(tx, all) {
@@ -58,7 +57,7 @@ export const environmentsTakeBack = (
 const inEnvironments: ReadonlySet<string> = new Set(['member', 'role', 'port', 'ssh_key']);
 
 /** Whom it let in. */
-const people = (kernel: Pick<Kernel, 'clock' | 'gateways'>, environments: Environments): TakesBack => ({
+const people = (kernel: Parts, environments: Environments): TakesBack => ({
   async member(tx, taken) {
     const row = await held(tx, taken.ids[0]);
     const invited = row && (await invitedOf(tx, kernel.clock, row.id, taken.ids[1]));
@@ -73,7 +72,7 @@ const people = (kernel: Pick<Kernel, 'clock' | 'gateways'>, environments: Enviro
     await deleteMember(tx, row.id, userId);
     await noteRemoved(tx, (await readNow(tx, kernel.clock)).iso, row.id, userId);
     await dropSent(tx, userId, row.id);
-    if (userId === row.account_id) await passOn(tx, kernel, userId, row.id);
+    if (userId === row.account_id) await passOnTold(kernel, tx, userId, row);
     const payload = { user_id: userId, role };
     await environments.tell(tx, row, doerOf(taken), { kind: 'member_removed', payload });
   },
@@ -93,7 +92,7 @@ const people = (kernel: Pick<Kernel, 'clock' | 'gateways'>, environments: Enviro
     const { account_id: userId, role } = member;
     await changeRole(tx, row.id, userId, before);
     await dropSent(tx, userId, row.id);
-    if (userId === row.account_id) await passOn(tx, kernel, userId, row.id);
+    if (userId === row.account_id) await passOnTold(kernel, tx, userId, row);
     const payload = { user_id: userId, from: role, to: before };
     await environments.tell(tx, row, doerOf(taken), { kind: 'member_changed', payload });
   },
