@@ -18,6 +18,7 @@ const kinds: Readonly<Record<string, keyof Words['alerts'] | 'an agent'>> = {
   'environment.invited': 'environments',
   'environment.handed_over': 'environments',
   'environment.member_added': 'environments',
+  'environment.member_removed': 'environments',
   'environment.owner_asked': 'environments',
   'environment.stopped_idle': 'environments',
   'exec.done': 'execs',

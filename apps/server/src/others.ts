@@ -18,5 +18,6 @@ export const rowsOfOthers: Readonly<Record<string, string>> = {
   'kernel.changes':
     'the budget `rowsInOthers` of who causes them; past it one waits for each environment. 200,000 are kept, 7 days',
   'notifications.deliveries': 'as notifications; of those that wait for a target these are dropped first',
-  'notifications.notifications': 'one a day of each inviter, 20 a day in all (`invitationsTold`); 90 days',
+  'notifications.notifications':
+    'one a day of each inviter, 20 a day in all (`invitationsTold`), as many of who takes them out (`removalsTold`); 90 days',
 };

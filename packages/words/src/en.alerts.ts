@@ -80,6 +80,10 @@ export const enAlerts = {
       'Its machine served with a key of theirs, which is gone too: make a token on its page, and enrol the machine again with it: svc host enroll',
     passedOnText: (slug: string) =>
       `Whoever had it is no owner of it any more, and you had agreed to own it. It counts among yours, and what its machine costs is yours to pay from now on. Not yours to keep? Make somebody else its owner, or destroy it: svc env open ${slug}`,
+    removed: (who: string) => `${who} took you out of an environment`,
+    removedText: (slug: string) => `You reach ${slug} no more.`,
+    removedOwnerText: (slug: string) =>
+      `You reach ${slug} no more, and it is yours no more: it counts among those of another owner, who pays its machine from now on.`,
     asked: (who: string) => `${who} made you owner of an environment`,
     askedText: (slug: string) =>
       `You may do everything in it. It counts among yours, and costs you something, only once you agree to that and nobody else owns it. To agree: its page, Members, or svc env accept ${slug}`,

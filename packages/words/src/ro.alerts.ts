@@ -82,6 +82,10 @@ export const roAlerts: typeof enAlerts = {
       'Mașina lui folosea o cheie a acestuia, care a dispărut odată cu el: fă un token pe pagina lui și înrolează din nou mașina cu el: svc host enroll',
     passedOnText: (slug) =>
       `Cine îl avea nu mai este proprietarul lui, iar tu acceptaseși să îl preiei. De acum se numără printre ale tale, iar costul mașinii îl plătești tu. Nu vrei să îl păstrezi? Dă-l altcuiva sau distruge-l: svc env open ${slug}`,
+    removed: (who) => `${who} te-a scos dintr-un mediu`,
+    removedText: (slug) => `Nu mai ai acces la ${slug}.`,
+    removedOwnerText: (slug) =>
+      `Nu mai ai acces la ${slug} și nu mai este al tău: se numără printre ale altui proprietar, care plătește de acum mașina.`,
     asked: (who) => `${who} te-a făcut proprietar al unui mediu`,
     askedText: (slug) =>
       `Poți face orice în el. Se numără printre ale tale și te costă ceva doar după ce accepți și nu îl mai are altcineva. Accepți pe pagina lui, la Membri, sau cu: svc env accept ${slug}`,

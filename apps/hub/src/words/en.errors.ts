@@ -46,7 +46,8 @@ export const errorsEn = {
     not_found: 'It is not there any more.',
     nothing_heard: 'Nothing was heard in it.',
     payload_too_large: 'It is too large.',
-    project_has_environments: 'The project still has environments. Destroy them first.',
+    project_has_environments:
+      'The project still has environments. Destroy them first; of those that you do not see, ask who has them.',
     prompt_closed: 'The prompt is closed.',
     quota_exceeded: 'A limit of your account is reached. Remove something first.',
     rate_limit_exceeded: 'Too many requests. Wait a moment and try again.',

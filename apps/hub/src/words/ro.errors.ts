@@ -43,7 +43,8 @@ export const errorsRo: typeof errorsEn = {
     not_found: 'Nu mai există.',
     nothing_heard: 'Nu s-a auzit nimic.',
     payload_too_large: 'Este prea mare.',
-    project_has_environments: 'Proiectul mai are medii. Distruge-le întâi.',
+    project_has_environments:
+      'Proiectul mai are medii. Distruge-le întâi; pentru cele pe care nu le vezi, roagă-i pe proprietarii lor.',
     prompt_closed: 'Promptul este închis.',
     quota_exceeded: 'O limită a contului este atinsă. Elimină ceva întâi.',
     rate_limit_exceeded: 'Prea multe cereri. Așteaptă puțin și încearcă din nou.',

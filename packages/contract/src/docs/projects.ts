@@ -51,7 +51,8 @@ export const projectsDocs = {
   },
   remove: {
     description:
-      'While one of its environments is not destroyed the answer is 409 `project_has_environments`; archived ones count.',
+      'While one of its environments is not destroyed the answer is 409 `project_has_environments`; archived ones count. It says ' +
+      'how many these are and whose, and which of them you may destroy.',
     example: { params: { id: samples.otherProject }, response: { deleted: true, id: samples.otherProject } },
   },
 } satisfies Docs<typeof projects>;

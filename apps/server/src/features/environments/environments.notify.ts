@@ -107,6 +107,39 @@ export async function tellPassedOn(
   });
 }
 
+/** However many take somebody out; apart from invitations, which must not use it up. */
+const removalsTold: Budget = { name: 'removals_told', most: 20, perMinute: 20 / 1_440 };
+
+/** Tells somebody that another one took them out of an environment, once a day of each environment. */
+export async function tellRemoved(
+  kernel: Teller,
+  tx: Db,
+  row: EnvironmentRow,
+  given: Omit<Given, 'role'>,
+): Promise<void> {
+  const { accountId, at } = given;
+  const dedupeKey = `environment.member_removed:${row.id}:${at.slice(0, 10)}`;
+  if (await wasTold(tx, accountId, dedupeKey)) return;
+  if (!(await takeBudget(tx, kernel.clock, removalsTold, accountId))) return;
+  const who = await nameOf(tx, given);
+  const wasTheirs = row.account_id === accountId;
+  await notifyMany(kernel, tx, [
+    {
+      accountId,
+      type: 'environment.member_removed',
+      says: inWords((words) => ({
+        title: words.removed(who),
+        body: wasTheirs ? words.removedOwnerText(row.slug) : words.removedText(row.slug),
+      })),
+      severity: wasTheirs ? 'warning' : 'info',
+      isOfOthers: true,
+      url: deepLink(kernel.config, 'environments'),
+      data: { environment_id: row.id },
+      dedupeKey,
+    },
+  ]);
+}
+
 /** Tells a member that they were made an owner, and how they agree to it. */
 export async function tellAsked(
   kernel: Teller,

@@ -105,6 +105,32 @@ describe('whose an environment is', () => {
     assert.equal((await ask(ann, 'POST', `${path}/destroy`)).status, 200);
   });
 
+  test('who is taken out is told by whom, once a day of an environment, and what keeps their project says whose it is', async () => {
+    const { eve, ann: bad } = await begin();
+    const project = await projectOf(gateway, eve);
+    const id = await environmentOf(gateway, eve, project);
+    const path = `/v1/environments/${id}`;
+    await ask(eve, 'PATCH', path, { name: 'https://evil.example' });
+    await join(gateway, id, { by: eve, account: bad, role: 'owner' });
+    const refusal = async () => (await ask(eve, 'DELETE', `/v1/projects/${project}`)).body.error.message;
+    assert.equal(await refusal(), '1 environment stands in this project; you own 1: destroy it first');
+    assert.equal((await ask(bad, 'DELETE', `${path}/members/${eve.id}`)).status, 200);
+    const [{ title, body, severity }] = await told(eve, 'environment.member_removed');
+    assert.deepEqual([title, severity], [`${bad.email} took you out of an environment`, 'warning']);
+    assert.match(body, /it is yours no more/);
+    assert.equal(
+      await refusal(),
+      `1 environment stands in this project; you do not own 1 of ${bad.email}: ask who has them to destroy them, or to make you an owner there`,
+    );
+    await join(gateway, id, { by: bad, account: eve, role: 'viewer' });
+    assert.equal((await ask(bad, 'DELETE', `${path}/members/${eve.id}`)).status, 200);
+    assert.equal((await told(eve, 'environment.member_removed')).length, 1);
+    // Whoever leaves knows it.
+    await join(gateway, id, { by: bad, account: eve, role: 'owner' });
+    assert.equal((await ask(bad, 'DELETE', `${path}/members/${bad.id}`)).status, 200);
+    assert.deepEqual(await told(bad, 'environment.member_removed'), []);
+  });
+
   test('who did not agree gets no environment by a deletion, but by an operator who hands it over', async () => {
     const { eve, ann, id, path, ownerOf } = await begin();
     await join(gateway, id, { by: eve, account: ann, role: 'viewer' });

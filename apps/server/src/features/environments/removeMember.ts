@@ -5,7 +5,7 @@ import type { Context } from '../../kernel/http/context.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkRole, holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
-import { resolveInvited } from './environments.notify.ts';
+import { resolveInvited, tellRemoved } from './environments.notify.ts';
 import { lockEnvironment } from './environments.sql.ts';
 import type { Environments } from './environments.store.ts';
 import { declineInvitation, dropSent, withdrawInvitation } from './people/invitations.sql.ts';
@@ -58,7 +58,11 @@ async function takeOut(
   }
   checkOwnerStays({ member, owners });
   await deleteMember(tx, id, userId);
-  if (userId !== accountId) await noteRemoved(tx, (await readNow(tx, context.clock)).iso, id, userId);
+  if (userId !== accountId) {
+    const { iso: at } = await readNow(tx, context.clock);
+    await noteRemoved(tx, at, id, userId);
+    await tellRemoved(context.kernel, tx, row, { accountId: userId, by: accountId, at });
+  }
   // A release that knew of no invitations may have made a member of somebody who is invited.
   await withdrawInvitation(tx, context.clock, id, userId);
   await dropSent(tx, userId, id);

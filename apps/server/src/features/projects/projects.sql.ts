@@ -102,11 +102,23 @@ export async function changeProject(db: Db, time: Time, id: string, change: Proj
   return row as ProjectRow;
 }
 
-/** Whether an environment stands in a project that is not destroyed. */
-export async function hasEnvironments(db: Db, id: string): Promise<boolean> {
-  const [row] = await db`
-    select from environments.environments_view where project_id = ${id} and state <> 'destroyed' limit 1`;
-  return row !== undefined;
+/** Environments of one account that stand in a project, of which the caller may destroy some. */
+interface Standing {
+  email: string;
+  total: number;
+  /** How many of these the caller owns, and may destroy. */
+  own: number;
+}
+
+/** Whose environments stand in a project that are not destroyed. */
+export async function environmentsIn(db: Db, accountId: string, id: string): Promise<Standing[]> {
+  return db<Standing[]>`
+    select coalesce(a.email, '') as email, count(*)::int as total, count(m.account_id)::int as own
+    from environments.environments_view e
+    left join accounts.people_view a on a.id = e.account_id
+    left join environments.members_view m on m.environment_id = e.id and m.account_id = ${accountId} and m.role = 'owner'
+    where e.project_id = ${id} and e.state <> 'destroyed'
+    group by a.email order by total desc, email`;
 }
 
 /** Deletes a locked project. */
