@@ -116,7 +116,10 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; callers: Call
     eventsFeature(() => features),
     overviewFeature(() => features),
   ];
-  connections.takesBack(() => features.flatMap(({ takesBack }) => takesBack ?? []));
+  connections.takesBack(
+    () => features.flatMap(({ takesBack }) => takesBack ?? []),
+    () => features.flatMap(({ undoes }) => undoes ?? []),
+  );
   return { features, callers: { ...auth, lookup: keys.lookup } };
 }
 

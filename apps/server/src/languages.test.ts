@@ -13,6 +13,7 @@ const kinds: Readonly<Record<string, keyof Words['alerts'] | 'an agent'>> = {
   'backup.failed': 'backups',
   'backup.late': 'backups',
   'connection.added': 'signIns',
+  'connection.changes': 'connections',
   'environment.budget': 'environments',
   'environment.failed': 'environments',
   'environment.invited': 'environments',

@@ -19,6 +19,20 @@ export const letInKinds = [
 ] as const;
 export type LetInKind = (typeof letInKinds)[number];
 
+/** What an app may change, or be shown, that outlives it: undone when it is disconnected, or named to its person. */
+export const appChangeKinds = [
+  'ping_url',
+  'mute',
+  'pause',
+  'webhook_secret',
+  'webhook_terms',
+  'preferences',
+  'environment_name',
+  'environment_secret',
+  'port_removed',
+] as const;
+export type AppChangeKind = (typeof appChangeKinds)[number];
+
 /** An app that a person let in (design: hub, App connects). */
 export const connection = z
   .object({
@@ -36,6 +50,12 @@ export const connection = z
       .array(z.object({ kind: z.enum(letInKinds), name: z.string(), created_at: dateTime }))
       .describe('Whom and what it let in that is still there, the newest 20: all of it ends with the app'),
     let_in_total: z.int().describe('How many these are'),
+    changed: z
+      .array(z.object({ kind: z.enum(appChangeKinds), name: z.string(), created_at: dateTime }))
+      .describe(
+        'What it changed that nobody changed since, the newest 20. Once it is disconnected silences end, rules of notifications ' +
+          'are what they were, and what it saw of secrets is made anew; the person is told, also of what stays',
+      ),
     created_at: dateTime,
     last_used_at: dateTime.optional(),
     ends_at: dateTime

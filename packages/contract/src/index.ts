@@ -117,7 +117,14 @@ export { isAllowedAction } from './actions.list.ts';
 export { action } from './actions.ts';
 export { container, pythonTool, type SkillName, sandboxTool, skillNames } from './agent.ts';
 export { act } from './audit.ts';
-export { clientTrusts, connection, type LetInKind, letInKinds } from './connections.ts';
+export {
+  type AppChangeKind,
+  appChangeKinds,
+  clientTrusts,
+  connection,
+  type LetInKind,
+  letInKinds,
+} from './connections.ts';
 export { device } from './devices.ts';
 export {
   environment,

@@ -118,6 +118,23 @@ export const enAlerts = {
     passkeyText: (name: string) =>
       `${name}. If this was not you, remove it, then sign out everywhere and set a new password.`,
   },
+  connections: {
+    title: 'A disconnected app had changed things of yours',
+    undone: (list: string) => `Undone or made anew: ${list}`,
+    left: (list: string) => `Look at these yourself: ${list}`,
+    more: (n: string) => `and ${n} more`,
+    kinds: {
+      ping_url: (name: string) => `ping address of ${name} (it was seen; rotate it to get the new one)`,
+      mute: (name: string) => `silence of ${name}`,
+      pause: (name: string) => `pause of ${name}`,
+      webhook_secret: (name: string) => `secret of the webhook ${name} (it was seen; rotate it to get the new one)`,
+      webhook_terms: (name: string) => `what the webhook ${name} sends, and how`,
+      preferences: (_: string) => 'which notifications go where',
+      environment_name: (name: string) => `name of the environment ${name}`,
+      environment_secret: (name: string) => `secret ${name}`,
+      port_removed: (name: string) => `port ${name}, which is published no more`,
+    },
+  },
   webhooks: {
     off: (name: string) => `Webhook ${name} is switched off`,
     gone: 'Its receiver answered 410: it is gone. Mend the receiver, test it, and switch the webhook on again.',

@@ -119,6 +119,23 @@ export const roAlerts: typeof enAlerts = {
     passkeyText: (name) =>
       `${name}. Dacă nu ai fost tu, șterge-o, apoi deconectează toate dispozitivele și alege o parolă nouă.`,
   },
+  connections: {
+    title: 'O aplicație deconectată schimbase lucruri ale tale',
+    undone: (list) => `Anulate sau făcute din nou: ${list}`,
+    left: (list) => `Verifică tu: ${list}`,
+    more: (n) => `și încă ${n}`,
+    kinds: {
+      ping_url: (name) => `adresa de ping a lui ${name} (a fost văzută; rotește-o ca să o afli pe cea nouă)`,
+      mute: (name) => `liniștea pentru ${name}`,
+      pause: (name) => `pauza lui ${name}`,
+      webhook_secret: (name) => `secretul webhookului ${name} (a fost văzut; rotește-l ca să îl afli pe cel nou)`,
+      webhook_terms: (name) => `ce trimite webhookul ${name} și cum`,
+      preferences: (_) => 'ce notificări ajung unde',
+      environment_name: (name) => `numele mediului ${name}`,
+      environment_secret: (name) => `secretul ${name}`,
+      port_removed: (name) => `portul ${name}, care nu mai este publicat`,
+    },
+  },
   webhooks: {
     off: (name) => `Webhookul ${name} este oprit`,
     gone: 'Destinatarul a răspuns 410: nu mai există. Repară destinatarul, testează-l și pornește din nou webhookul.',

@@ -71,6 +71,7 @@ const data: AccountData = {
     'kernel.change_floors',
     'kernel.device_streams',
     'kernel.let_in',
+    'kernel.app_changes',
   ],
   keeps: {
     'kernel.audit':

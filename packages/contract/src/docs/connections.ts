@@ -14,6 +14,7 @@ const dashboard: z.output<typeof connection> = {
   key_ids: [samples.key],
   let_in: [],
   let_in_total: 0,
+  changed: [],
   created_at: '2026-11-02T08:15:00.000Z',
 };
 
@@ -32,7 +33,7 @@ export const connectionsDocs = {
   disconnect: {
     description:
       'Every gateway knows it when the answer comes. Members that the app added go, roles, ports and webhooks are what they ' +
-      'were before it, and its links and keys end. The app may ask for access again, and the person is asked then.',
+      'were before it, and its links and keys end. What else it changed is undone or told (`changed`). The app may ask for access again, and the person is asked then.',
     example: {
       params: { id: samples.connection },
       response: { deleted: true, id: samples.connection, keys_revoked: 1, taken_back: 0 },

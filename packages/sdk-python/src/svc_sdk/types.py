@@ -66,9 +66,11 @@ CommandInputsItem = TypedDict("CommandInputsItem", {"path": "str", "url": "str"}
 
 ConnectedKey = TypedDict("ConnectedKey", {"id": "str", "name": "str", "prefix": "str", "last_four": "str", "status": "Literal[\"active\", \"paused\", \"revoked\"]", "scopes": "List[str]", "tool_level": "Literal[\"l0\", \"l1\", \"l2\", \"l3_sandbox\"]", "models": "NotRequired[List[str]]", "spend_cap_micro_usd": "NotRequired[int]", "expires_at": "NotRequired[str]", "last_used_at": "NotRequired[str]", "created_at": "str", "parent_id": "Union[str, None]", "connection_id": "NotRequired[str]", "key": "str"})
 
-Connection = TypedDict("Connection", {"id": "str", "client_id": "str", "name": "str", "trust": "Literal[\"first-party\", \"registered\", \"document\", \"unknown\"]", "host": "NotRequired[str]", "scopes": "List[str]", "resources": "List[str]", "key_ids": "List[str]", "let_in": "List[ConnectionLetInItem]", "let_in_total": "int", "created_at": "str", "last_used_at": "NotRequired[str]", "ends_at": "NotRequired[str]"})
+Connection = TypedDict("Connection", {"id": "str", "client_id": "str", "name": "str", "trust": "Literal[\"first-party\", \"registered\", \"document\", \"unknown\"]", "host": "NotRequired[str]", "scopes": "List[str]", "resources": "List[str]", "key_ids": "List[str]", "let_in": "List[ConnectionLetInItem]", "let_in_total": "int", "changed": "List[ConnectionChangedItem]", "created_at": "str", "last_used_at": "NotRequired[str]", "ends_at": "NotRequired[str]"})
 
 ConnectionLetInItem = TypedDict("ConnectionLetInItem", {"kind": "Literal[\"member\", \"role\", \"port\", \"ssh_key\", \"webhook\", \"push\", \"share\", \"ping_key\", \"badge\"]", "name": "str", "created_at": "str"})
+
+ConnectionChangedItem = TypedDict("ConnectionChangedItem", {"kind": "Literal[\"ping_url\", \"mute\", \"pause\", \"webhook_secret\", \"webhook_terms\", \"preferences\", \"environment_name\", \"environment_secret\", \"port_removed\"]", "name": "str", "created_at": "str"})
 
 CreatedBadge = TypedDict("CreatedBadge", {"svg_url": "str", "json_url": "str", "created_at": "str"})
 

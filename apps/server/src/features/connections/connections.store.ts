@@ -3,6 +3,7 @@ import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { bySystem, type Who, writeAct } from '../../kernel/records/audit.ts';
+import { type Undoes, undoChanges } from '../../kernel/records/app-changes.ts';
 import { shutOut, takeBack, type TakesBack, whichLetIn } from '../../kernel/records/let-in.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
 import { changeConnection, closeConnection, type ConnectionOfKey, openConnection, reached } from '../keys/index.ts';
@@ -19,6 +20,7 @@ import {
   lockApp,
   updateConnection,
 } from './connections.sql.ts';
+import { tellChanges } from './connections.notify.ts';
 
 /** An app as the person saw it when they let it in, what it asked for, and what of it they gave. */
 interface Consent
@@ -40,6 +42,7 @@ export class Connections {
   #onAdded: (tx: Db, app: { accountId: string; name: string; host: string | null }) => Promise<void> = async () => {};
   #onEnd: (tx: Db, connection: ConnectionRow) => Promise<void> = async () => {};
   #takes: () => readonly TakesBack[] = () => [];
+  #undoes: () => readonly Undoes[] = () => [];
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
@@ -55,9 +58,10 @@ export class Connections {
     this.#onEnd = end;
   }
 
-  /** How features take back what an app let in; asked when a connection ends. */
-  takesBack(takes: () => readonly TakesBack[]): void {
+  /** How features take back what an app let in, and undo what it changed; asked when a connection ends. */
+  takesBack(takes: () => readonly TakesBack[], undoes: () => readonly Undoes[]): void {
     this.#takes = takes;
+    this.#undoes = undoes;
   }
 
   /** The connection of an account with an app. */
@@ -138,10 +142,13 @@ export class Connections {
       });
   }
 
-  async #takeBack(tx: Db, { id, trust }: Pick<ConnectionRow, 'id' | 'trust'>, by: Who): Promise<number> {
+  async #takeBack(tx: Db, row: Pick<ConnectionRow, 'id' | 'account_id' | 'trust'>, by: Who): Promise<number> {
     // By the product's own command line people let in themselves, though an earlier release noted it.
-    const isOwn = trust === 'first-party';
+    const { id } = row;
+    const isOwn = row.trust === 'first-party';
     const count = await takeBack(tx, id, { by, takes: isOwn ? [] : this.#takes() });
+    const changes = await undoChanges(tx, id, { by, undoes: isOwn ? [] : this.#undoes() });
+    if (!isOwn) await tellChanges(this.#kernel, tx, row.account_id, changes);
     return isOwn ? 0 : count;
   }
 }

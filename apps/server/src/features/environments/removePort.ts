@@ -1,6 +1,7 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
 import { noteGone } from '../../kernel/records/let-in.ts';
+import { noteChange } from '../../kernel/records/app-changes.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
@@ -14,6 +15,8 @@ export const removePort = (environments: Environments): Operation =>
       const gone = await deletePort(tx, id, port);
       if (!gone) throw notFound('published port');
       await noteGone(tx, ['port'], `${id}/${port}`);
+      const change = { kind: 'port_removed', subject: `${id}/${port}`, name: `${row.slug}: ${port}` } as const;
+      if (gone.opened_by !== context.actor.accountId) await noteChange(tx, context.actor, change);
       const payload = { port, visibility: gone.visibility };
       await environments.tell(tx, row, doerOf(context), { kind: 'port_removed', payload });
       return { deleted: true as const, port };

@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { noteChange } from '../../kernel/records/app-changes.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
@@ -18,6 +19,8 @@ export const update = (environments: Environments): Operation =>
         ...(name !== undefined && { name }),
         ...(idle !== undefined && { idle_timeout_minutes: idle ?? defaultIdleMinutes }),
       };
+      if (name !== undefined && name !== row.name)
+        await noteChange(tx, context.actor, { kind: 'environment_name', subject: row.id, name: row.slug });
       const event = { kind: 'updated', payload: change };
       return { environment: toEnvironment(await environments.change(tx, row, change, doerOf(context), event)) };
     }),

@@ -272,16 +272,16 @@ export async function endSilence(db: Db, ids: readonly string[]): Promise<void> 
   await db`update heartbeats.monitors set muted_until = null where id = any(${[...ids]}::uuid[])`;
 }
 
-/** Gives a monitor of the account another token; false when it does not exist. */
+/** Gives a monitor of the account another token, and answers its name; undefined when it does not exist. */
 export async function replaceToken(
   db: Db,
   time: Time,
   { accountId, id, tokenHash }: { accountId: string; id: string; tokenHash: Buffer },
-): Promise<boolean> {
-  const rows = await db`
+): Promise<string | undefined> {
+  const [row] = await db<{ name: string }[]>`
     update heartbeats.monitors set token_hash = ${tokenHash}, updated_at = ${nowMs(db, time)}
-    where id = ${id} and account_id = ${accountId} returning 1`;
-  return rows.length > 0;
+    where id = ${id} and account_id = ${accountId} returning name`;
+  return row?.name;
 }
 
 /** Deletes a monitor of the account and its pings; false when it does not exist. */

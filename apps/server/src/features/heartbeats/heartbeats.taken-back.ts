@@ -1,6 +1,12 @@
 import { writeAct } from '../../kernel/records/audit.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { readNow } from '../../kernel/db/instant.ts';
+import type { Undoes } from '../../kernel/records/app-changes.ts';
 import type { TakesBack } from '../../kernel/records/let-in.ts';
+import { monitorChange } from './heartbeats.changes.ts';
 import { deleteBadge, deletePingKey } from './heartbeats.keys.sql.ts';
+import { lockMonitor, replaceToken, stateOf, updateTerms } from './heartbeats.sql.ts';
+import { hashToken, newToken } from './heartbeats.token.ts';
 
 /** Takes back the ping key and the badges that an app made. */
 export const heartbeatsTakeBack: TakesBack = {
@@ -14,3 +20,23 @@ export const heartbeatsTakeBack: TakesBack = {
     await writeAct(tx, { accountId, by, action, subject: monitorId ?? undefined });
   },
 };
+
+/** Ends silences that an app asked for, as far as they were not there before, and makes addresses anew that it was shown. */
+export const heartbeatsUndo = (kernel: Pick<Kernel, 'clock' | 'keyring' | 'feed'>): Undoes => ({
+  async mute(tx, { ids: [id = ''], accountId, before }) {
+    const { clock } = kernel;
+    const row = await lockMonitor(tx, clock, accountId, id);
+    if (!row || row.muted_until === null) return;
+    const state = stateOf(row);
+    // Not null: whoever is down is told again when a silence is over.
+    const mutedUntil = before ?? (await readNow(tx, clock)).iso;
+    const { slug, tags } = row;
+    const changed = await updateTerms(tx, clock, id, { ...state, name: undefined, slug, mutedUntil, tags });
+    await kernel.feed.record(tx, [monitorChange('updated', changed, state)]);
+  },
+  async ping_url(tx, { ids: [id = ''], accountId, by }) {
+    const tokenHash = hashToken(kernel.keyring, newToken()) as Buffer;
+    if ((await replaceToken(tx, kernel.clock, { accountId, id, tokenHash })) === undefined) return;
+    await writeAct(tx, { accountId, by, action: 'heartbeats.rotate', subject: id });
+  },
+});

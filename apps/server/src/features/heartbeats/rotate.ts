@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { noteChange } from '../../kernel/records/app-changes.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
@@ -12,7 +13,9 @@ export const rotate = operation(contract.heartbeats.rotate, (context, { params: 
     const { accountId } = context.actor;
     const token = newToken();
     const tokenHash = hashToken(kernel.keyring, token) as Buffer;
-    if (!(await replaceToken(tx, clock, { accountId, id, tokenHash }))) throw notFound('heartbeat');
+    const name = await replaceToken(tx, clock, { accountId, id, tokenHash });
+    if (name === undefined) throw notFound('heartbeat');
+    await noteChange(tx, context.actor, { kind: 'ping_url', subject: id, name });
     await writeAct(tx, { accountId, by, action: 'heartbeats.rotate', subject: id });
     return { ping_url: `${kernel.config.baseUrl}/ping/${token}` };
   }),

@@ -1,5 +1,6 @@
 import { contract, type RouteParsed } from '@svc/contract';
 import { badRequest, notFound } from '../../kernel/base/errors.ts';
+import { noteChange } from '../../kernel/records/app-changes.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { resolveNotifications } from '../notifications/index.ts';
 import { announce, downCause, happenedIn, type HeartbeatHooks } from './heartbeats.alert.ts';
@@ -35,6 +36,11 @@ export const update = (hooks: HeartbeatHooks): Operation =>
         mutedUntil: until === undefined ? row.muted_until : until,
         tags: body.tags === undefined ? row.tags : [...new Set(body.tags ?? [])],
       });
+      const { name } = changed;
+      if (until !== undefined)
+        await noteChange(tx, actor, { kind: 'mute', subject: row.id, name, before: row.muted_until ?? undefined });
+      if (body.paused !== undefined || body.paused_until !== undefined)
+        await noteChange(tx, actor, { kind: 'pause', subject: row.id, name });
       const flips = [...step.flips, ...flipsThrough(now, step.state, state)];
       const { ping_seq: pingSeq, flip_seq: flipSeq } = row;
       await saveSteps(tx, [{ id: row.id, state, pingSeq, flipSeq, flips, toldAt: row.now }]);

@@ -32,7 +32,7 @@ import { updateWebhook } from './updateWebhook.ts';
 import { vapidKey } from './vapidKey.ts';
 import { webhookDeliveries } from './webhookDeliveries.ts';
 import { notificationsOverview } from './notifications.summary.ts';
-import { notificationsTakeBack } from './notifications.taken-back.ts';
+import { notificationsTakeBack, notificationsUndo } from './notifications.taken-back.ts';
 
 /** The inbox of an account, and its ways to a person: streams, browsers, webhooks, e-mail. */
 export function notificationsFeature(kernel: Kernel): Feature {
@@ -66,6 +66,7 @@ export function notificationsFeature(kernel: Kernel): Feature {
     jobs: [sweepNotifications],
     overview: notificationsOverview,
     takesBack: notificationsTakeBack(kernel),
+    undoes: notificationsUndo(kernel),
     topic: contract.notifications.list,
     async start(_kernel, { works, serves, isCopy }) {
       if (works) {

@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { noteChange } from '../../kernel/records/app-changes.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
@@ -16,6 +17,8 @@ export const rotateWebhookSecret = operation(contract.notifications.rotateWebhoo
     if (!stored) throw refusedBroken();
     const { until, ...secrets } = rotated(stored, clock.now());
     const updated = await updateWebhook(tx, clock, row.id, { ...row, sealed: sealSecrets(kernel, secrets) });
+    const name = row.name ?? new URL(stored.url).host;
+    await noteChange(tx, actor, { kind: 'webhook_secret', subject: row.id, name });
     const act = { action: 'notifications.rotateWebhookSecret', subject: row.id };
     await writeAct(tx, { accountId: actor.accountId, by, ...act });
     const previousUntil = new Date(until).toISOString();

@@ -1,4 +1,5 @@
 import { contract, webhookFormats } from '@svc/contract';
+import { noteChange } from '../../kernel/records/app-changes.ts';
 import { noteLetIn } from '../../kernel/records/let-in.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { notFound } from '../../kernel/base/errors.ts';
@@ -49,6 +50,8 @@ export const updateWebhook = operation(contract.notifications.updateWebhook, asy
     // Where an app has a person's go, it is switched off with the app: its former address is not kept.
     const changed = { kind: 'webhook', subject: row.id, name: new URL(url).host, before: 'elsewhere' } as const;
     if (url !== opened?.url) await noteLetIn(tx, actor, changed);
+    if (body.types !== undefined || body.headers !== undefined || body.format !== undefined || enabled !== row.enabled)
+      await noteChange(tx, actor, { kind: 'webhook_terms', subject: row.id, name: name ?? new URL(url).host });
     if (enabled && !row.enabled) {
       const end = { accountId: actor.accountId, cause: disabledCause(row.id), resolution: 'resumed' } as const;
       await resolveNotifications(kernel, tx, [end]);

@@ -213,11 +213,12 @@ export async function takeBack(
   return all.length;
 }
 
-/** Those of these connections that let something in. */
+/** Those of these connections that let something in, or changed something. */
 export async function whichLetIn(db: Db, connectionIds: readonly string[]): Promise<Set<string>> {
   const rows = await db<{ connection_id: string }[]>`
-    select distinct connection_id from kernel.let_in
-    where connection_id = any(${[...connectionIds]}::uuid[]) and kind <> 'ended'`;
+    select connection_id from kernel.let_in
+    where connection_id = any(${[...connectionIds]}::uuid[]) and kind <> 'ended'
+    union select connection_id from kernel.app_changes where connection_id = any(${[...connectionIds]}::uuid[])`;
   return new Set(rows.map(({ connection_id: id }) => id));
 }
 

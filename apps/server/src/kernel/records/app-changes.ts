@@ -1,0 +1,102 @@
+import type { AppChangeKind } from '@svc/contract';
+import type { Actor } from '../base/actor.ts';
+import { ApiError } from '../base/errors.ts';
+import type { Db } from '../db/db.ts';
+import type { Who } from './audit.ts';
+import { appOf } from './let-in.ts';
+
+/** What an app changed, or a secret that it was shown. */
+interface AppChange {
+  kind: AppChangeKind;
+  /** Ids, the widest first, with `/` between. */
+  subject: string;
+  /** For people: which monitor, webhook or environment. */
+  name: string;
+  /** What it was before, where that is put back. */
+  before?: string | undefined;
+}
+
+/** A change that is undone, of an app that is disconnected. */
+interface Undone {
+  ids: readonly string[];
+  before: string | undefined;
+  /** Whose app it was. */
+  accountId: string;
+  by: Who;
+}
+
+/** How a feature undoes changes, in the transaction that ends the connection; kinds without one are only named to the person. */
+export type Undoes = Partial<Record<AppChangeKind, (tx: Db, change: Undone) => Promise<void>>>;
+
+/** What an app may have changed that was not changed again since. */
+const mostOfApp = 300;
+
+/**
+ * Notes what the caller changes, in the transaction that does: of an app, until it is disconnected; what people change by
+ * themselves is theirs, whoever did before. Throws 429 when the app changed 300 things.
+ */
+export async function noteChange(db: Db, actor: Actor, { kind, subject, name, before }: AppChange): Promise<void> {
+  const connectionId = appOf(actor);
+  if (connectionId === undefined) {
+    await db`delete from kernel.app_changes where kind = ${kind} and subject = ${subject}`;
+    return;
+  }
+  // What it was before the first change counts.
+  const rows = await db`
+    insert into kernel.app_changes (connection_id, kind, subject, account_id, name, before)
+    select ${connectionId}, ${kind}, ${subject}, ${actor.accountId}, ${name.slice(0, 120)}, ${before ?? null}
+    where (select count(*) from kernel.app_changes where connection_id = ${connectionId}) < ${mostOfApp}
+      or exists (
+        select from kernel.app_changes where connection_id = ${connectionId} and kind = ${kind} and subject = ${subject})
+    on conflict (connection_id, kind, subject) do update set name = excluded.name returning 1`;
+  if (rows.length > 0) return;
+  throw new ApiError('quota_exceeded', `this app changed ${mostOfApp} things; disconnect it, or change them yourself`);
+}
+
+/** A change as it is shown. */
+export interface ShownChange {
+  kind: AppChangeKind;
+  name: string;
+  created_at: string;
+}
+
+const mostShown = 20;
+
+/** What apps changed, by connection: the newest of each. */
+export async function changesOf(db: Db, connectionIds: readonly string[]): Promise<Map<string, ShownChange[]>> {
+  const rows = await db<(ShownChange & { connection_id: string })[]>`
+    select connection_id, kind, name, created_at from (
+      select c.*, row_number() over (partition by connection_id order by created_at desc, kind, subject) as place
+      from kernel.app_changes c where connection_id = any(${[...connectionIds]}::uuid[])) numbered
+    where place <= ${mostShown} order by place`;
+  const found = new Map<string, ShownChange[]>();
+  for (const { connection_id: id, ...shown } of rows) found.set(id, [...(found.get(id) ?? []), shown]);
+  return found;
+}
+
+/** What becomes of a change: undone, or left to the person. */
+export interface EndedChange {
+  kind: AppChangeKind;
+  name: string;
+  isUndone: boolean;
+}
+
+/** Undoes what an app changed that is shut out, and answers all that it had changed. */
+export async function undoChanges(
+  db: Db,
+  connectionId: string,
+  { by, undoes }: { by: Who; undoes: readonly Undoes[] },
+): Promise<EndedChange[]> {
+  const rows = await db<(AppChange & { account_id: string; before: string | null })[]>`
+    select kind, subject, account_id, name, before from kernel.app_changes
+    where connection_id = ${connectionId} order by subject, kind`;
+  const ended: EndedChange[] = [];
+  for (const { kind, subject, account_id: accountId, name, before } of rows) {
+    const change = { ids: subject.split('/'), before: before ?? undefined, accountId, by };
+    const of = undoes.flatMap((each) => each[kind] ?? []);
+    for (const undo of of) await undo(db, change);
+    ended.push({ kind, name, isUndone: of.length > 0 });
+  }
+  await db`delete from kernel.app_changes where connection_id = ${connectionId}`;
+  return ended;
+}
