@@ -1,8 +1,9 @@
+import { CallFragments, inputOf } from './chat.calls.ts';
 import { readCitations, writeAnnotations } from './chat.citations.ts';
 import { writeThinking } from './chat.request.ts';
-import { idAs } from './ids.ts';
+import { CallIds, idAs } from './ids.ts';
 import { type Block, type Event, type Finish, noUsage, type Reply, type Usage } from './model.ts';
-import type { Frame } from './sse.ts';
+import { type Frame, frameOf } from './sse.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, parsed, textOf, type Value } from './values.ts';
 
 const finishes: Readonly<Record<string, Finish>> = {
@@ -71,9 +72,10 @@ export function readChatReply(body: Value): Reply {
   if (text !== '') blocks.push({ type: 'text', text, ...(citations.length > 0 && { citations }) });
   const refusal = textOf(message['refusal']) ?? '';
   if (refusal !== '') blocks.push({ type: 'refusal', text: refusal });
-  for (const [at, call] of objectsOf(message['tool_calls']).entries()) {
+  const ids = new CallIds(textOf(body['id']));
+  for (const call of objectsOf(message['tool_calls'])) {
     const { name, arguments: input } = objectOf(call['function']);
-    const id = textOf(call['id']) ?? `call_${at}`;
+    const id = ids.unique(textOf(call['id']));
     blocks.push({ type: 'call', id, name: textOf(name) ?? '', input: inputOf(input) || '{}' });
   }
   const hasCalls = blocks.some(({ type }) => type === 'call');
@@ -81,9 +83,6 @@ export function readChatReply(body: Value): Reply {
   const usage = readChatUsage(body['usage']);
   return { id: textOf(body['id']) ?? '', model: textOf(body['model']) ?? '', blocks, finish, ...(usage && { usage }) };
 }
-
-/** Some servers send the input of a call as an object. */
-const inputOf = (value: unknown): string => (isObject(value) ? JSON.stringify(value) : (textOf(value) ?? ''));
 
 /** Writes a whole answer of chat completions. `created` is in seconds. */
 export function writeChatReply({ id, model, blocks, finish, usage, extra }: Reply, created: number): Value {
@@ -124,13 +123,17 @@ export class ChatReader {
   #open: { type: string; index: number } | undefined;
   /** The open block is thinking that has its signature: more of it is another thought. */
   #isSigned = false;
-  readonly #calls = new Map<number, number>();
+  readonly #calls = new CallFragments();
+  #id = '';
   /** Choices that have begun and not finished. */
   readonly #unfinished = new Set<number>();
   #finish: Finish | undefined;
+  /** The last frame as it should have been, where a client that goes by the places of its calls would mix them up. */
+  mended: string | undefined;
 
   /** The events of a frame. */
   push({ data }: Frame): Event[] {
+    this.mended = undefined;
     if (data === undefined || data === '') return [];
     if (data.trim() === '[DONE]') return this.#end();
     const body = parsed(data);
@@ -143,9 +146,10 @@ export class ChatReader {
     const events: Event[] = [];
     if (!this.#isStarted && Array.isArray(body['choices'])) {
       this.#isStarted = true;
-      events.push({ type: 'start', id: textOf(body['id']) ?? '', model: textOf(body['model']) ?? '' });
+      this.#id = textOf(body['id']) ?? '';
+      events.push({ type: 'start', id: this.#id, model: textOf(body['model']) ?? '' });
     }
-    for (const choice of objectsOf(body['choices'])) this.#choice(choice, events);
+    for (const choice of objectsOf(body['choices'])) this.#choice(choice, events, body);
     const usage = readChatUsage(body['usage']);
     if (usage) events.push({ type: 'usage', usage });
     return events;
@@ -162,24 +166,27 @@ export class ChatReader {
     return [{ type: 'end' }];
   }
 
-  #choice(choice: Value, events: Event[]): void {
+  #choice(choice: Value, events: Event[], body: Value): void {
     const at = numberOf(choice['index']) ?? 0;
     const reason = textOf(choice['finish_reason']);
     if (reason === undefined) this.#unfinished.add(at);
     else this.#unfinished.delete(at);
-    if (at === 0) this.#delta(objectOf(choice['delta']), events);
-    else events.push({ type: 'open', index: -1, block: { type: 'other' } });
+    if (at === 0) {
+      const mended = this.#delta(objectOf(choice['delta']), events);
+      if (mended) this.mended = withDelta(body, choice, mended);
+    } else events.push({ type: 'open', index: -1, block: { type: 'other' } });
     if (reason === undefined || at !== 0) {
       if (reason !== undefined) this.#finish ??= 'stop';
       return;
     }
     this.#close(events);
-    for (const index of this.#calls.values()) events.push({ type: 'close', index });
-    this.#finish = finishOf(reason, this.#calls.size > 0);
+    events.push(...this.#calls.end());
+    this.#finish = finishOf(reason, !this.#calls.isEmpty);
     events.push({ type: 'finish', finish: this.#finish });
   }
 
-  #delta(delta: Value, events: Event[]): void {
+  /** Answers the delta with its calls where they belong, if they do not stand there. */
+  #delta(delta: Value, events: Event[]): Value | undefined {
     const signed = objectsOf(delta['thinking_blocks']);
     const thought = thoughtOf(delta) || signed.map(({ thinking }) => textOf(thinking) ?? '').join('');
     if (this.#isSigned && thought !== '') this.#close(events);
@@ -193,8 +200,10 @@ export class ChatReader {
     for (const citation of readCitations(delta['annotations'])) {
       if (this.#open?.type === 'text') events.push({ type: 'citation', index: this.#open.index, citation });
     }
-    for (const [at, call] of objectsOf(delta['tool_calls']).entries()) this.#call(call, at, events);
+    const calls = objectsOf(delta['tool_calls']).map((call) => [call, this.#call(call, events)] as const);
     if (delta['audio'] || delta['function_call']) events.push({ type: 'open', index: -1, block: { type: 'other' } });
+    if (calls.every(([, read]) => read && !read.mended)) return undefined;
+    return { ...delta, tool_calls: calls.flatMap(([call, read]) => (read ? (read.mended ?? call) : [])) };
   }
 
   #text(type: 'text' | 'thinking' | 'refusal', text: string, events: Event[]): void {
@@ -224,19 +233,13 @@ export class ChatReader {
     events.push({ type: 'open', index, block: { type: 'redacted', data } }, { type: 'close', index });
   }
 
-  #call(call: Value, at: number, events: Event[]): void {
-    const place = numberOf(call['index']) ?? at;
-    const { name, arguments: input } = objectOf(call['function']);
-    let index = this.#calls.get(place);
-    if (index === undefined) {
+  #call(fragment: Value, events: Event[]) {
+    const read = this.#calls.push(fragment, this.#id, () => {
       this.#close(events);
-      index = this.#next++;
-      this.#calls.set(place, index);
-      const id = textOf(call['id']) || `call_${place}`;
-      events.push({ type: 'open', index, block: { type: 'call', id, name: textOf(name) ?? '' } });
-    }
-    const text = inputOf(input);
-    if (text !== '') events.push({ type: 'delta', index, text });
+      return this.#next++;
+    });
+    events.push(...(read?.events ?? []));
+    return read;
   }
 
   #close(events: Event[]): void {
@@ -245,3 +248,7 @@ export class ChatReader {
     this.#isSigned = false;
   }
 }
+
+/** The frame with another delta in one of its choices. */
+const withDelta = (body: Value, choice: Value, delta: Value): string =>
+  frameOf({ ...body, choices: objectsOf(body['choices']).map((one) => (one === choice ? { ...one, delta } : one)) });

@@ -138,7 +138,9 @@ function writeAnswerBlock(block: Block): Value[] {
 export class MessagesReader {
   #usage: Usage | undefined;
   #isFinished = false;
-  readonly #open = new Set<number>();
+  /** Blocks that are open, by the sender's index: it may begin each of them with the same one. */
+  readonly #open = new Map<number, number>();
+  #next = 0;
 
   /** The events of a frame. */
   push({ data }: Frame): Event[] {
@@ -152,9 +154,9 @@ export class MessagesReader {
       case 'content_block_start':
         return this.#opened(index, objectOf(body['content_block']));
       case 'content_block_delta':
-        return deltaOf(index, objectOf(body['delta']));
+        return deltaOf(this.#open.get(index) ?? this.#next - 1, objectOf(body['delta']));
       case 'content_block_stop':
-        return this.#open.delete(index) ? [{ type: 'close', index }] : [];
+        return this.#closed(index);
       case 'message_delta':
         return this.#finish(body);
       case 'message_stop':
@@ -187,9 +189,17 @@ export class MessagesReader {
     return [{ type: 'usage', usage }];
   }
 
-  #opened(index: number, block: Value): Event[] {
-    this.#open.add(index);
-    const events: Event[] = [{ type: 'open', index, block: openingOf(block) }];
+  #closed(given: number): Event[] {
+    const index = this.#open.get(given);
+    this.#open.delete(given);
+    return index === undefined ? [] : [{ type: 'close', index }];
+  }
+
+  #opened(given: number, block: Value): Event[] {
+    const index = this.#next++;
+    const closing = this.#closed(given);
+    this.#open.set(given, index);
+    const events: Event[] = [...closing, { type: 'open', index, block: openingOf(block) }];
     const begun = textOf(block['text']) || textOf(block['thinking']);
     if (begun) events.push({ type: 'delta', index, text: begun });
     return events;

@@ -1,5 +1,5 @@
 import { type Block, type Citation, type Finish, noUsage, type Reply, type Usage } from './model.ts';
-import { idAs } from './ids.ts';
+import { CallIds, idAs } from './ids.ts';
 import { readReasoning } from './responses.request.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, textOf, type Value } from './values.ts';
 
@@ -48,7 +48,8 @@ export function finishOf(response: Value, hasCalls: boolean): Finish {
 
 /** Reads a whole answer of responses. */
 export function readResponsesReply(body: Value): Reply {
-  const blocks = objectsOf(body['output']).flatMap(readOutput);
+  const ids = new CallIds(textOf(body['id']));
+  const blocks = objectsOf(body['output']).flatMap((item) => readOutput(item, ids));
   const usage = readResponsesUsage(body);
   return {
     id: textOf(body['id']) ?? '',
@@ -62,11 +63,11 @@ export function readResponsesReply(body: Value): Reply {
   };
 }
 
-function readOutput(item: Value): Block[] {
+function readOutput(item: Value, ids: CallIds): Block[] {
   if (item['type'] === 'reasoning') return [readReasoning(item)];
   if (item['type'] === 'function_call') {
-    const [id = '', name = '', input = ''] = [item['call_id'], item['name'], item['arguments']].map(textOf);
-    return [{ type: 'call', id, name, input: input || '{}' }];
+    const [name = '', input = ''] = [item['name'], item['arguments']].map(textOf);
+    return [{ type: 'call', id: ids.unique(textOf(item['call_id'])), name, input: input || '{}' }];
   }
   if (item['type'] !== 'message') return [];
   return objectsOf(item['content']).map((part): Block => {

@@ -1,3 +1,4 @@
+import { CallIds } from './ids.ts';
 import { type Block, type Citation, type Event, type Finish, type Opening, type Usage } from './model.ts';
 import {
   finishOf,
@@ -11,11 +12,20 @@ import {
 import { type Frame, frameOf } from './sse.ts';
 import { defined, isObject, objectOf, objectsOf, parsed, textOf, type Value } from './values.ts';
 
+/** An item of a response that is under way. */
+interface ReadItem {
+  /** Its blocks: those of a message by their part, that of any other item by its kind. */
+  blocks: Map<string, { index: number; isOpen: boolean; hasText: boolean }>;
+}
+
 /** Reads a stream of responses. What comes after its end is dropped. */
 export class ResponsesReader {
   #next = 0;
-  /** Blocks by item and, of a message, part. */
-  readonly #blocks = new Map<string, { index: number; isOpen: boolean }>();
+  /** Items by their ids, which come first, and by their places: some number all of them 0, others give each event an id. */
+  readonly #byId = new Map<string, ReadItem>();
+  readonly #byPlace = new Map<unknown, ReadItem>();
+  readonly #items: ReadItem[] = [];
+  #ids = new CallIds();
   #hasCalls = false;
 
   /** The events of a frame. */
@@ -26,6 +36,7 @@ export class ResponsesReader {
     const response = objectOf(body['response']);
     switch (body['type']) {
       case 'response.created':
+        this.#ids = new CallIds(textOf(response['id']));
         return [{ type: 'start', id: textOf(response['id']) ?? '', model: textOf(response['model']) ?? '' }];
       case 'response.completed':
       case 'response.incomplete':
@@ -47,77 +58,89 @@ export class ResponsesReader {
   #step(body: Value): Event[] {
     const item = objectOf(body['item']);
     const delta = textOf(body['delta']) ?? '';
+    const part = String(body['content_index']);
     switch (body['type']) {
-      case 'response.output_item.added':
-        return item['type'] === 'function_call' ? this.#call(body, item) : [];
+      case 'response.output_item.added': {
+        const begun = this.#begin(textOf(item['id']), body['output_index']);
+        return item['type'] === 'function_call' ? this.#call(begun, item) : [];
+      }
       case 'response.output_text.delta':
-        return this.#delta(this.#key(body), 'text', delta);
+        return this.#delta(this.#itemOf(body), part, 'text', delta);
       case 'response.refusal.delta':
-        return this.#delta(this.#key(body), 'refusal', delta);
+        return this.#delta(this.#itemOf(body), part, 'refusal', delta);
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        return this.#delta(String(body['output_index']), 'thinking', delta);
+        return this.#delta(this.#itemOf(body), 'thinking', 'thinking', delta);
       case 'response.function_call_arguments.delta':
-        return this.#delta(String(body['output_index']), 'call', delta);
+        return this.#delta(this.#itemOf(body), 'call', 'call', delta);
       case 'response.output_text.annotation.added': {
-        const block = this.#blocks.get(this.#key(body));
+        const block = this.#itemOf(body).blocks.get(part);
         const citation = readResponsesCitation(objectOf(body['annotation']));
         return block ? [{ type: 'citation', index: block.index, citation }] : [];
       }
       case 'response.content_part.done':
-        return this.#close(this.#key(body));
+        return closeIn(this.#itemOf(body), part);
       case 'response.output_item.done':
-        return this.#itemDone(body, item);
+        return this.#itemDone(this.#itemOf({ ...body, item_id: item['id'] }), item);
       default:
         return [];
     }
   }
 
-  #key(body: Value): string {
-    return `${String(body['output_index'])}.${String(body['content_index'])}`;
+  #begin(id: string | undefined, place: unknown): ReadItem {
+    const item: ReadItem = { blocks: new Map() };
+    this.#items.push(item);
+    if (id) this.#byId.set(id, item);
+    this.#byPlace.set(place, item);
+    return item;
   }
 
-  #open(key: string, block: Opening): { index: number; events: Event[] } {
+  #itemOf({ item_id: given, output_index: place }: Value): ReadItem {
+    const id = textOf(given);
+    return this.#byId.get(id ?? '') ?? this.#byPlace.get(place) ?? this.#begin(id, place);
+  }
+
+  #open(item: ReadItem, key: string, block: Opening): { index: number; events: Event[] } {
     const index = this.#next++;
-    this.#blocks.set(key, { index, isOpen: true });
+    item.blocks.set(key, { index, isOpen: true, hasText: false });
     return { index, events: [{ type: 'open', index, block }] };
   }
 
-  #call(body: Value, item: Value): Event[] {
+  #call(into: ReadItem, item: Value): Event[] {
     this.#hasCalls = true;
-    const [id = '', name = ''] = [textOf(item['call_id']), textOf(item['name'])];
-    return this.#open(String(body['output_index']), { type: 'call', id, name }).events;
+    const [id, name = ''] = [this.#ids.unique(textOf(item['call_id'])), textOf(item['name'])];
+    return this.#open(into, 'call', { type: 'call', id, name }).events;
   }
 
-  #delta(key: string, type: 'text' | 'refusal' | 'thinking' | 'call', text: string): Event[] {
-    const known = this.#blocks.get(key);
+  #delta(item: ReadItem, key: string, type: 'text' | 'refusal' | 'thinking' | 'call', text: string): Event[] {
+    const known = item.blocks.get(key);
     if (text === '' || (!known && type === 'call')) return [];
-    const { index, events } = known ? { index: known.index, events: [] } : this.#open(key, { type } as Opening);
+    const { index, events } = known ? { index: known.index, events: [] } : this.#open(item, key, { type } as Opening);
+    const block = item.blocks.get(key);
+    if (block) block.hasText = true;
     return [...events, { type: 'delta', index, text }];
   }
 
-  #close(key: string): Event[] {
-    const block = this.#blocks.get(key);
-    if (!block?.isOpen) return [];
-    block.isOpen = false;
-    return [{ type: 'close', index: block.index }];
-  }
-
-  #itemDone(body: Value, item: Value): Event[] {
-    const key = String(body['output_index']);
-    const signature = textOf(item['encrypted_content']);
+  #itemDone(into: ReadItem, item: Value): Event[] {
     const events: Event[] = [];
+    if (item['type'] === 'function_call') {
+      if (!into.blocks.has('call')) events.push(...this.#call(into, item));
+      // Some say the input of a call at its end alone.
+      if (into.blocks.get('call')?.hasText === false)
+        events.push(...this.#delta(into, 'call', 'call', textOf(item['arguments']) ?? ''));
+    }
+    const signature = textOf(item['encrypted_content']);
     if (item['type'] === 'reasoning' && signature !== undefined) {
-      const known = this.#blocks.get(key);
-      const opened = known ? { index: known.index, events: [] } : this.#open(key, { type: 'thinking' });
+      const known = into.blocks.get('thinking');
+      const opened = known ? { index: known.index, events: [] } : this.#open(into, 'thinking', { type: 'thinking' });
       events.push(...opened.events, { type: 'signature', index: opened.index, signature });
     }
-    return [...events, ...this.#close(key)];
+    return [...events, ...closeAll(into)];
   }
 
   #finish(response: Value): Event[] {
     const usage = readResponsesUsage(response);
-    const closing = [...this.#blocks.keys()].flatMap((key) => this.#close(key));
+    const closing = this.#items.flatMap(closeAll);
     const finish = finishOf(response, this.#hasCalls);
     return [
       ...closing,
@@ -127,6 +150,15 @@ export class ResponsesReader {
     ];
   }
 }
+
+function closeIn({ blocks }: ReadItem, key: string): Event[] {
+  const block = blocks.get(key);
+  if (!block?.isOpen) return [];
+  block.isOpen = false;
+  return [{ type: 'close', index: block.index }];
+}
+
+const closeAll = (item: ReadItem): Event[] => [...item.blocks.keys()].flatMap((key) => closeIn(item, key));
 
 const errorOf = ({ message, code }: Value): Event => ({
   type: 'error',

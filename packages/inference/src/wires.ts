@@ -18,6 +18,8 @@ export interface StreamReader {
   push(frame: Frame): Event[];
   /** The stream is over without a last word. */
   end(): Event[];
+  /** The last frame as it should have been, where its sender numbered what it holds so that clients would mix it up. */
+  readonly mended?: string | undefined;
 }
 
 /** Writes a stream, event by event. */

@@ -5,6 +5,7 @@ import {
   objectOf,
   type Protocol,
   SseReader,
+  type StreamReader,
   type Usage,
   type Value,
   wires,
@@ -41,7 +42,7 @@ export class StreamRelay {
   readonly #relay: RelayedAnswer;
   readonly #timers: Timers;
   readonly #write: (frame: Frame, events: Event[]) => string | Buffer;
-  readonly #reader;
+  readonly #reader: StreamReader;
   #held: (string | Buffer)[] = [];
   #heldBytes = 0;
   #hasContent = false;
@@ -117,7 +118,7 @@ export class StreamRelay {
     const { client, tellsUsage } = this.#wanted;
     // The usage was asked for by us.
     const isOurs = client === 'chat' && !tellsUsage && events.length === 1 && events[0]?.type === 'usage';
-    return isOurs ? '' : frame.raw;
+    return isOurs ? '' : (this.#reader.mended ?? frame.raw);
   }
 
   #count(events: readonly Event[]): void {

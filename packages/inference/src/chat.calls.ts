@@ -1,0 +1,152 @@
+import { CallIds } from './ids.ts';
+import type { Event } from './model.ts';
+import { isObject, numberOf, objectOf, parsed, textOf, type Value } from './values.ts';
+
+/** The input of a call as text: some servers send an object. */
+export const inputOf = (value: unknown): string => (isObject(value) ? JSON.stringify(value) : (textOf(value) ?? ''));
+
+/** Tells when the JSON object that comes in pieces is whole. */
+class ObjectEnd {
+  #depth = 0;
+  #isText = false;
+  #isEscaped = false;
+  isWhole = false;
+
+  push(text: string): void {
+    for (const letter of text) {
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (this.#isText) {
+        if (letter === '\\') this.#isEscaped = true;
+        else if (letter === '"') this.#isText = false;
+      } else if (letter === '"') this.#isText = true;
+      else if (letter === '{' || letter === '[') this.#depth++;
+      else if (letter === '}' || letter === ']') this.isWhole = --this.#depth === 0;
+    }
+  }
+}
+
+interface Call {
+  /** The block that it is. */
+  index: number;
+  /** Its place among the calls of the answer. */
+  at: number;
+  /** As the peer said it, and as the client hears it. */
+  id: string;
+  ownId: string;
+  name: string;
+  input: string;
+  end: ObjectEnd;
+  /** The client heard of it: from then on its name is settled. */
+  isOpen: boolean;
+}
+
+/** A fragment that was read. */
+interface ReadFragment {
+  events: Event[];
+  /** The fragment as it should have been, where its place or id would mislead a client that goes by them. */
+  mended?: Value;
+}
+
+/**
+ * Puts the fragments of streamed calls together. Where a peer says that a call stands is a hint: Gemini numbers all of them
+ * 0 or none. An id comes first, then a name; a name that is said again, or an id without one, begins nothing.
+ */
+export class CallFragments {
+  readonly #all: Call[] = [];
+  readonly #byPlace = new Map<number, Call>();
+  readonly #byId = new Map<string, Call>();
+  #ids: CallIds | undefined;
+
+  get isEmpty(): boolean {
+    return this.#all.length === 0;
+  }
+
+  /** Reads a fragment; undefined for what only repeats. `take` answers the block of a call that begins. */
+  push(fragment: Value, answerId: string, take: () => number): ReadFragment | undefined {
+    const { name: given, arguments: written } = objectOf(fragment['function']);
+    const said = { id: textOf(fragment['id']) ?? '', name: textOf(given) ?? '', input: inputOf(written) };
+    const place = numberOf(fragment['index']);
+    const before = this.#byId.get(said.id) ?? (place === undefined ? this.#all.at(-1) : this.#byPlace.get(place));
+    if (before && isRepeat(before, said)) return undefined;
+    const isFirst = !before || begins(before, said);
+    const events = isFirst ? this.#opened() : [];
+    this.#ids ??= new CallIds(answerId);
+    const call = isFirst ? this.#begin(said, before, take(), this.#ids.unique(said.id)) : before;
+    if (place !== undefined) this.#byPlace.set(place, call);
+    const saysNameAgain = !isFirst && said.name !== '' && (said.name === call.name || call.isOpen);
+    if (!isFirst && !saysNameAgain) call.name += said.name;
+    if (said.input !== '') {
+      call.input += said.input;
+      call.end.push(said.input);
+      // A name may come after the first of the input.
+      if (call.name !== '' && !call.isOpen) events.push(...open(call));
+      else if (call.isOpen) events.push({ type: 'delta', index: call.index, text: said.input });
+    } else if (call.name !== '' && call.input !== '' && !call.isOpen) events.push(...open(call));
+    const isKnown = isFirst ? said.id === call.ownId : said.id === '' || said.id === call.ownId;
+    const isRight = place === call.at && isKnown && !saysNameAgain;
+    return { events, ...(!isRight && { mended: mendedOf(fragment, call, { isFirst, saysNameAgain }) }) };
+  }
+
+  /** The answer is over: opens what its peer said no input of, and closes all. */
+  end(): Event[] {
+    const opening = this.#opened();
+    const closing = this.#all.map(({ index }): Event => ({ type: 'close', index }));
+    return [...opening, ...closing];
+  }
+
+  #opened(): Event[] {
+    const last = this.#all.at(-1);
+    return last && !last.isOpen ? open(last) : [];
+  }
+
+  #begin({ id, name }: Said, before: Call | undefined, index: number, ownId: string): Call {
+    const own = { index, at: this.#all.length, input: '', end: new ObjectEnd(), isOpen: false };
+    // Input that begins anew without a name is for the same tool once more.
+    const call: Call = { ...own, id, ownId, name: name || (id === '' ? (before?.name ?? '') : '') };
+    this.#all.push(call);
+    if (id !== '') this.#byId.set(id, call);
+    return call;
+  }
+}
+
+type Said = Pick<Call, 'id' | 'name' | 'input'>;
+
+function open(call: Call): Event[] {
+  const { index, ownId: id, name, input } = call;
+  call.isOpen = true;
+  const opening: Event = { type: 'open', index, block: { type: 'call', id, name } };
+  return input === '' ? [opening] : [opening, { type: 'delta', index, text: input }];
+}
+
+/** Whether a fragment that came to where a call is belongs to another one. */
+function begins(call: Call, { id, name, input }: Said): boolean {
+  const { isWhole } = call.end;
+  // Some servers give each fragment an id of its own: without a name it is none of a call.
+  if (id !== '' && id !== call.id && (name !== '' || isWhole) && call.id !== '') return true;
+  // What follows a whole object would make it none.
+  return isWhole && ((name !== '' && name !== call.name) || input.trim() !== '');
+}
+
+/** The whole call once more, as some say it at its end. */
+function isRepeat(call: Call, { id, name, input }: Said): boolean {
+  if (!call.end.isWhole || input === '') return false;
+  if ((id === '' ? name !== '' : id !== call.id) || (name !== '' && name !== call.name)) return false;
+  return input === call.input || canonical(input) === canonical(call.input);
+}
+
+const canonical = (input: string): string => JSON.stringify(parsed(input) ?? input);
+
+function mendedOf(
+  fragment: Value,
+  { at, ownId, name }: Call,
+  has: { isFirst: boolean; saysNameAgain: boolean },
+): Value {
+  const { id: _, function: given, ...rest } = fragment;
+  const { name: said, ...input } = objectOf(given);
+  if (has.isFirst) return { ...rest, index: at, id: ownId, type: 'function', function: { ...input, name } };
+  return {
+    ...rest,
+    index: at,
+    function: { ...input, ...(!has.saysNameAgain && said !== undefined && { name: said }) },
+  };
+}
