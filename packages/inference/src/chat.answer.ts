@@ -1,8 +1,9 @@
-import { CallFragments, inputOf } from './chat.calls.ts';
+import { CallFragments, inputOf, thoughtOnly } from './chat.calls.ts';
 import { readCitations, writeAnnotations } from './chat.citations.ts';
-import { writeThinking } from './chat.request.ts';
+import { thoughtsIn, writeCall, writeThinking } from './chat.request.ts';
 import { CallIds, idAs } from './ids.ts';
 import { type Block, type Event, type Finish, noUsage, type Reply, type Usage } from './model.ts';
+import { Details, returnedOf, Sealer, signedExtra } from './sealed.ts';
 import { type Frame, frameOf } from './sse.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, parsed, textOf, type Value } from './values.ts';
 
@@ -48,15 +49,18 @@ export const writeChatUsage = (usage: Usage): Value => ({
   completion_tokens_details: { reasoning_tokens: usage.reasoning },
 });
 
-/** A model's thinking, by whichever name its server tells it. */
-const thoughtOf = (message: Value): string =>
-  textOf(message['reasoning_content']) ?? textOf(message['reasoning']) ?? '';
+/** The names by which servers tell a model's thinking. */
+const thoughtFields = ['reasoning_content', 'reasoning'] as const;
+const thoughtField = (message: Value) => thoughtFields.find((name) => textOf(message[name]));
+const thoughtOf = (message: Value): string => textOf(message[thoughtField(message) ?? '']) ?? '';
 
 /** Reads a whole answer of chat completions. */
 export function readChatReply(body: Value): Reply {
   const [choice = {}] = objectsOf(body['choices']);
   const message = objectOf(choice['message']);
   const blocks: Block[] = [];
+  const sealer = new Sealer();
+  sealer.model = textOf(body['model']) ?? '';
   const signed = objectsOf(message['thinking_blocks']);
   for (const one of signed) {
     if (one['type'] === 'redacted_thinking') blocks.push({ type: 'redacted', data: textOf(one['data']) ?? '' });
@@ -66,7 +70,7 @@ export function readChatReply(body: Value): Reply {
     }
   }
   const thought = thoughtOf(message);
-  if (thought !== '' && signed.length === 0) blocks.push({ type: 'thinking', text: thought });
+  if (signed.length === 0) blocks.push(...readThought(message, thought, sealer));
   const text = textOf(message['content']) ?? '';
   const citations = readCitations(message['annotations']);
   if (text !== '') blocks.push({ type: 'text', text, ...(citations.length > 0 && { citations }) });
@@ -76,6 +80,9 @@ export function readChatReply(body: Value): Reply {
   for (const call of objectsOf(message['tool_calls'])) {
     const { name, arguments: input } = objectOf(call['function']);
     const id = ids.unique(textOf(call['id']));
+    const extra = signedExtra(call['extra_content']);
+    const signature = extra && sealer.seal({ call: id, extra });
+    if (signature !== undefined) blocks.push({ type: 'thinking', text: '', signature });
     blocks.push({ type: 'call', id, name: textOf(name) ?? '', input: inputOf(input) || '{}' });
   }
   const hasCalls = blocks.some(({ type }) => type === 'call');
@@ -84,21 +91,33 @@ export function readChatReply(body: Value): Reply {
   return { id: textOf(body['id']) ?? '', model: textOf(body['model']) ?? '', blocks, finish, ...(usage && { usage }) };
 }
 
+/** What was thought, with what its model wants back of it. */
+function readThought(message: Value, text: string, sealer: Sealer): Block[] {
+  const extra = signedExtra(message['extra_content']);
+  const field = thoughtField(message);
+  const joining = new Details();
+  joining.push(objectsOf(message['reasoning_details']));
+  const details = joining.take();
+  if (!extra && text === '' && !details) return [];
+  const signature = sealer.seal({ ...(extra && { extra }), ...(details ? { details } : defined({ field })) });
+  return [{ type: 'thinking', text, ...defined({ signature }) }];
+}
+
 /** Writes a whole answer of chat completions. `created` is in seconds. */
 export function writeChatReply({ id, model, blocks, finish, usage, extra }: Reply, created: number): Value {
   const text = joined(blocks, 'text');
   const refusal = joined(blocks, 'refusal');
   const calls = blocks.filter((block) => block.type === 'call');
   const annotations = writeAnnotations(blocks);
+  const returned = returnedOf(thoughtsIn(blocks), undefined);
   const message = {
     role: 'assistant',
     content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
     refusal: refusal === '' ? null : refusal,
     ...(annotations.length > 0 && { annotations }),
     ...writeThinking(blocks),
-    ...(calls.length > 0 && {
-      tool_calls: calls.map(({ id, name, input }) => ({ id, type: 'function', function: { name, arguments: input } })),
-    }),
+    ...returned.fields,
+    ...(calls.length > 0 && { tool_calls: calls.map((call) => writeCall(call, returned)) }),
     ...extra,
   };
   const choices = [{ index: 0, message, logprobs: null, finish_reason: finishNames[finish] }];
@@ -123,7 +142,12 @@ export class ChatReader {
   #open: { type: string; index: number } | undefined;
   /** The open block is thinking that has its signature: more of it is another thought. */
   #isSigned = false;
-  readonly #calls = new CallFragments();
+  readonly #sealer = new Sealer();
+  readonly #calls = new CallFragments(this.#sealer);
+  /** What the model wants back of the open thought, or of none. */
+  readonly #details = new Details();
+  #extra: Value | undefined;
+  #field: 'reasoning_content' | 'reasoning' | undefined;
   #id = '';
   /** Choices that have begun and not finished. */
   readonly #unfinished = new Set<number>();
@@ -147,7 +171,8 @@ export class ChatReader {
     if (!this.#isStarted && Array.isArray(body['choices'])) {
       this.#isStarted = true;
       this.#id = textOf(body['id']) ?? '';
-      events.push({ type: 'start', id: this.#id, model: textOf(body['model']) ?? '' });
+      this.#sealer.model = textOf(body['model']) ?? '';
+      events.push({ type: 'start', id: this.#id, model: this.#sealer.model });
     }
     for (const choice of objectsOf(body['choices'])) this.#choice(choice, events, body);
     const usage = readChatUsage(body['usage']);
@@ -180,6 +205,7 @@ export class ChatReader {
       return;
     }
     this.#close(events);
+    this.#sealRest(events);
     events.push(...this.#calls.end());
     this.#finish = finishOf(reason, !this.#calls.isEmpty);
     events.push({ type: 'finish', finish: this.#finish });
@@ -190,6 +216,9 @@ export class ChatReader {
     const signed = objectsOf(delta['thinking_blocks']);
     const thought = thoughtOf(delta) || signed.map(({ thinking }) => textOf(thinking) ?? '').join('');
     if (this.#isSigned && thought !== '') this.#close(events);
+    this.#field = thoughtField(delta) ?? this.#field;
+    this.#extra = signedExtra(delta['extra_content']) ?? this.#extra;
+    this.#details.push(objectsOf(delta['reasoning_details']));
     this.#text('thinking', thought, events);
     for (const { signature, data } of signed) {
       if (typeof data === 'string') this.#redacted(data, events);
@@ -236,13 +265,32 @@ export class ChatReader {
   #call(fragment: Value, events: Event[]) {
     const read = this.#calls.push(fragment, this.#id, () => {
       this.#close(events);
+      this.#sealRest(events);
       return this.#next++;
     });
     events.push(...(read?.events ?? []));
     return read;
   }
 
+  /** What the model wants back with a thought. */
+  #seal(field?: 'reasoning_content' | 'reasoning'): string | undefined {
+    const [details, extra] = [this.#details.take(), this.#extra];
+    this.#extra = undefined;
+    if (!extra && !details && field === undefined) return undefined;
+    return this.#sealer.seal({ ...(extra && { extra }), ...(details ? { details } : defined({ field })) });
+  }
+
+  /** What came without a thought that is shown. */
+  #sealRest(events: Event[]): void {
+    const signature = this.#seal();
+    if (signature !== undefined) events.push(...thoughtOnly(this.#next++, signature));
+  }
+
   #close(events: Event[]): void {
+    if (this.#open?.type === 'thinking' && !this.#isSigned) {
+      const signature = this.#seal(this.#field);
+      if (signature !== undefined) events.push({ type: 'signature', index: this.#open.index, signature });
+    }
     if (this.#open) events.push({ type: 'close', index: this.#open.index });
     this.#open = undefined;
     this.#isSigned = false;

@@ -1,5 +1,7 @@
 import { CallIds } from './ids.ts';
 import type { Event } from './model.ts';
+import type { Sealer } from './sealed.ts';
+import { signedExtra } from './sealed.ts';
 import { isObject, numberOf, objectOf, parsed, textOf, type Value } from './values.ts';
 
 /** The input of a call as text: some servers send an object. */
@@ -26,8 +28,10 @@ class ObjectEnd {
 }
 
 interface Call {
-  /** The block that it is. */
+  /** The block that it is, and the one before it that carries its signature. */
   index: number;
+  sealIndex: number;
+  extra: Value | undefined;
   /** Its place among the calls of the answer. */
   at: number;
   /** As the peer said it, and as the client hears it. */
@@ -55,7 +59,12 @@ export class CallFragments {
   readonly #all: Call[] = [];
   readonly #byPlace = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
+  readonly #sealer: Sealer;
   #ids: CallIds | undefined;
+
+  constructor(sealer: Sealer) {
+    this.#sealer = sealer;
+  }
 
   get isEmpty(): boolean {
     return this.#all.length === 0;
@@ -68,20 +77,25 @@ export class CallFragments {
     const place = numberOf(fragment['index']);
     const before = this.#byId.get(said.id) ?? (place === undefined ? this.#all.at(-1) : this.#byPlace.get(place));
     if (before && isRepeat(before, said)) return undefined;
+    const extra = signedExtra(fragment['extra_content']);
+    // A signature may come after its call, alone.
+    if (!before && said.id + said.name + said.input === '') return { events: [] };
     const isFirst = !before || begins(before, said);
     const events = isFirst ? this.#opened() : [];
     this.#ids ??= new CallIds(answerId);
-    const call = isFirst ? this.#begin(said, before, take(), this.#ids.unique(said.id)) : before;
+    const call = isFirst ? this.#begin(said, before, take, this.#ids.unique(said.id)) : before;
     if (place !== undefined) this.#byPlace.set(place, call);
+    if (extra && call.isOpen) events.push(...this.#sealed({ ...call, extra }, take()));
+    else call.extra = extra ?? call.extra;
     const saysNameAgain = !isFirst && said.name !== '' && (said.name === call.name || call.isOpen);
     if (!isFirst && !saysNameAgain) call.name += said.name;
     if (said.input !== '') {
       call.input += said.input;
       call.end.push(said.input);
       // A name may come after the first of the input.
-      if (call.name !== '' && !call.isOpen) events.push(...open(call));
+      if (call.name !== '' && !call.isOpen) events.push(...this.#open(call));
       else if (call.isOpen) events.push({ type: 'delta', index: call.index, text: said.input });
-    } else if (call.name !== '' && call.input !== '' && !call.isOpen) events.push(...open(call));
+    } else if (call.name !== '' && call.input !== '' && !call.isOpen) events.push(...this.#open(call));
     const isKnown = isFirst ? said.id === call.ownId : said.id === '' || said.id === call.ownId;
     const isRight = place === call.at && isKnown && !saysNameAgain;
     return { events, ...(!isRight && { mended: mendedOf(fragment, call, { isFirst, saysNameAgain }) }) };
@@ -96,11 +110,32 @@ export class CallFragments {
 
   #opened(): Event[] {
     const last = this.#all.at(-1);
-    return last && !last.isOpen ? open(last) : [];
+    return last && !last.isOpen ? this.#open(last) : [];
   }
 
-  #begin({ id, name }: Said, before: Call | undefined, index: number, ownId: string): Call {
-    const own = { index, at: this.#all.length, input: '', end: new ObjectEnd(), isOpen: false };
+  #open(call: Call): Event[] {
+    const { index, ownId: id, name, input } = call;
+    call.isOpen = true;
+    const opening: Event = { type: 'open', index, block: { type: 'call', id, name } };
+    const first = this.#sealed(call, call.sealIndex);
+    return [...first, opening, ...(input === '' ? [] : [{ type: 'delta', index, text: input } as const])];
+  }
+
+  #sealed({ extra, ownId: call }: Call, index: number): Event[] {
+    const signature = extra && this.#sealer.seal({ call, extra });
+    return signature === undefined ? [] : thoughtOnly(index, signature);
+  }
+
+  #begin({ id, name }: Said, before: Call | undefined, take: () => number, ownId: string): Call {
+    const own = {
+      sealIndex: take(),
+      index: take(),
+      extra: undefined,
+      at: this.#all.length,
+      input: '',
+      end: new ObjectEnd(),
+      isOpen: false,
+    };
     // Input that begins anew without a name is for the same tool once more.
     const call: Call = { ...own, id, ownId, name: name || (id === '' ? (before?.name ?? '') : '') };
     this.#all.push(call);
@@ -111,12 +146,12 @@ export class CallFragments {
 
 type Said = Pick<Call, 'id' | 'name' | 'input'>;
 
-function open(call: Call): Event[] {
-  const { index, ownId: id, name, input } = call;
-  call.isOpen = true;
-  const opening: Event = { type: 'open', index, block: { type: 'call', id, name } };
-  return input === '' ? [opening] : [opening, { type: 'delta', index, text: input }];
-}
+/** A block that is a signature and shows nothing. */
+export const thoughtOnly = (index: number, signature: string): Event[] => [
+  { type: 'open', index, block: { type: 'thinking' } },
+  { type: 'signature', index, signature },
+  { type: 'close', index },
+];
 
 /** Whether a fragment that came to where a call is belongs to another one. */
 function begins(call: Call, { id, name, input }: Said): boolean {

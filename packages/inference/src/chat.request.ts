@@ -1,6 +1,7 @@
 import { dialectOf, type WriteOptions } from './dialect.ts';
 import { limitOf } from './limits.ts';
 import { type Block, type Conversation, type Effort, effortOf, efforts, type Message, type Tool } from './model.ts';
+import { isSealed, type Returned, returnedOf, withPlaceholders } from './sealed.ts';
 import {
   defined,
   isObject,
@@ -142,15 +143,19 @@ function readFormat({ type, json_schema: schema }: Value): Conversation['format'
 
 /** Writes a conversation as a request of chat completions; of a stream the usage is asked for too. */
 export function writeChatRequest(conversation: Conversation, model: string, options: WriteOptions = {}): Value {
-  const { limit } = options.dialect ?? dialectOf('chat', model);
+  const { limit, signatures } = options.dialect ?? dialectOf('chat', model);
   const { system, messages, tools, choice, stream, thinkingTokens } = conversation;
   const effort: Effort | undefined =
     conversation.effort ?? (thinkingTokens === undefined ? undefined : effortOf(thinkingTokens));
+  const said = messages.flatMap((message) => {
+    const returned = returnedOf(thoughtsIn(message.blocks), model, signatures);
+    return writeMessage(message, returned, conversation.sendsThinking);
+  });
   return {
     model,
     messages: [
       ...(system === '' ? [] : [{ role: 'system', content: system }]),
-      ...messages.flatMap((message) => writeMessage(message, conversation.sendsThinking)),
+      ...(signatures === undefined ? said : withPlaceholders(said)),
     ],
     ...defined({
       tools:
@@ -184,8 +189,11 @@ function writeFormat(format: Conversation['format']): unknown {
   return { type: 'json_schema', json_schema: schema };
 }
 
-function writeMessage({ role, blocks }: Message, sendsThinking = false): Value[] {
-  if (role === 'assistant') return [{ ...writeAssistant(blocks), ...(sendsThinking && writeThinking(blocks)) }];
+function writeMessage({ role, blocks }: Message, returned: Returned, sendsThinking = false): Value[] {
+  if (role === 'assistant') {
+    const thinking = sendsThinking ? writeThinking(blocks) : {};
+    return [{ ...writeAssistant(blocks, returned), ...thinking, ...returned.fields }];
+  }
   const results = blocks.filter((block) => block.type === 'result');
   // A tool's answer holds text only; what it shows besides goes to the turn that follows.
   const shown = results.flatMap(({ content }) => content.filter(({ type }) => type !== 'text'));
@@ -200,7 +208,16 @@ function writeMessage({ role, blocks }: Message, sendsThinking = false): Value[]
   return [...tools, { role: 'user', content }];
 }
 
-function writeAssistant(blocks: readonly Block[]): Value {
+/** The thoughts among blocks. */
+export const thoughtsIn = (blocks: readonly Block[]) => blocks.filter((block) => block.type === 'thinking');
+
+/** A call, with what its model wants back with it. */
+export function writeCall({ id, name, input }: Extract<Block, { type: 'call' }>, { extras }: Returned): Value {
+  const extra = extras.get(id);
+  return { id, type: 'function', function: { name, arguments: input }, ...(extra && { extra_content: extra }) };
+}
+
+function writeAssistant(blocks: readonly Block[], returned: Returned): Value {
   const calls = blocks.filter((block) => block.type === 'call');
   const text = blocks.map((block) => (block.type === 'text' ? block.text : '')).join('');
   const refusal = blocks.map((block) => (block.type === 'refusal' ? block.text : '')).join('');
@@ -208,9 +225,7 @@ function writeAssistant(blocks: readonly Block[]): Value {
     role: 'assistant',
     content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
     ...(refusal !== '' && { refusal }),
-    ...(calls.length > 0 && {
-      tool_calls: calls.map(({ id, name, input }) => ({ id, type: 'function', function: { name, arguments: input } })),
-    }),
+    ...(calls.length > 0 && { tool_calls: calls.map((call) => writeCall(call, returned)) }),
   };
 }
 
@@ -219,7 +234,7 @@ export function writeThinking(blocks: readonly Block[]): Value {
   const thought = blocks.map((block) => (block.type === 'thinking' ? block.text : '')).join('');
   const signed = blocks.flatMap((block): Value[] => {
     if (block.type === 'redacted') return [{ type: 'redacted_thinking', data: block.data }];
-    if (block.type !== 'thinking' || block.signature === undefined) return [];
+    if (block.type !== 'thinking' || block.signature === undefined || isSealed(block.signature)) return [];
     return [{ type: 'thinking', thinking: block.text, signature: block.signature }];
   });
   return {

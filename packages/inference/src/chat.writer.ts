@@ -2,6 +2,7 @@ import { finishNames, writeChatUsage } from './chat.answer.ts';
 import { writeCitation } from './chat.citations.ts';
 import { idAs } from './ids.ts';
 import type { Citation, Event, Usage } from './model.ts';
+import { isSealed, returnedOf } from './sealed.ts';
 import { frameOf } from './sse.ts';
 import type { Value } from './values.ts';
 
@@ -19,6 +20,10 @@ export class ChatWriter {
   #letters = 0;
   /** Told whole, at the end of what was thought: a reader takes each for that of another thought. */
   readonly #signatures = new Map<number, string>();
+  /** What calls that are not told yet want back. */
+  readonly #extras = new Map<string, Value>();
+  /** Places of calls that were told, by their ids. */
+  readonly #places = new Map<string, number>();
   #usage: Usage | undefined;
 
   constructor({ created, tellsUsage }: { created: number; tellsUsage: boolean }) {
@@ -63,7 +68,19 @@ export class ChatWriter {
     const signature = this.#signatures.get(index);
     if (signature === undefined) return [];
     this.#signatures.delete(index);
+    if (isSealed(signature)) return this.#sealed(signature);
     return [this.#chunk({ thinking_blocks: [{ type: 'thinking', thinking: '', signature }] })];
+  }
+
+  #sealed(signature: string): string[] {
+    const { fields, extras } = returnedOf([{ text: '', signature }], undefined);
+    const { reasoning_content: _, reasoning: __, ...said } = fields;
+    for (const [call, extra] of extras) this.#extras.set(call, extra);
+    const late = [...extras].flatMap(([call, extra]) => {
+      const index = this.#places.get(call);
+      return index === undefined ? [] : [this.#chunk({ tool_calls: [{ index, extra_content: extra }] })];
+    });
+    return Object.keys(said).length === 0 ? late : [this.#chunk(said)];
   }
 
   #citation(index: number, citation: Citation): string[] {
@@ -87,7 +104,10 @@ export class ChatWriter {
     this.#calls.set(index, at);
     this.#emptyCalls.add(index);
     const { id, name } = block;
-    return [this.#chunk({ tool_calls: [{ index: at, id, type: 'function', function: { name, arguments: '' } }] })];
+    this.#places.set(id, at);
+    const extra = this.#extras.get(id);
+    const call = { index: at, id, type: 'function', function: { name, arguments: '' } };
+    return [this.#chunk({ tool_calls: [{ ...call, ...(extra && { extra_content: extra }) }] })];
   }
 
   #delta(index: number, text: string): string[] {

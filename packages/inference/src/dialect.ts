@@ -21,6 +21,8 @@ export interface Dialect {
   limit: 'max_tokens' | 'max_completion_tokens' | 'both';
   /** A request may name the tool that is to be called. */
   forcedTools: boolean;
+  /** Whose signatures its calls must have in each later turn, in chat completions. */
+  signatures?: 'google';
 }
 
 /** How a request is written. */
@@ -61,6 +63,7 @@ const known: Readonly<Record<'claude' | 'openai', readonly (readonly [RegExp, Pa
   openai: [
     [/^(?:gpt-[34]|chatgpt-|gpt-5-chat)/, { ...openai, thinking: 'none' }],
     [/^(?:o\d|gpt-)/, { ...openai, sampling: false, stop: false }],
+    [/^gemini-(?![12])/, { signatures: 'google' }],
   ],
 };
 

@@ -5,6 +5,7 @@ export type { Block, Conversation, Event, Message, Reply, Tool, Usage } from './
 export { noUsage, plainText } from './model.ts';
 export { type Protocol, protocols } from './protocol.ts';
 export { ReplyReader } from './reply.ts';
+export { missingSignatures, withoutSealed } from './sealed.ts';
 export { type AwsCredentials, type GoogleAccount, signAws, signGoogle } from './sign.ts';
 export { duplicateName, type Reshaping, reshapeJson, spliceJson } from './splice.ts';
 export { type Frame, frameOf, SseReader } from './sse.ts';

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { streamedCalls } from './fixtures/makers.ts';
+import { signedTurns, streamedCalls } from './fixtures/makers.ts';
+import { dialectOf } from './dialect.ts';
 import type { Event, Reply } from './model.ts';
 import { type Protocol, protocols } from './protocol.ts';
 import { ReplyReader } from './reply.ts';
+import { missingSignatures, withoutSealed } from './sealed.ts';
 import { frameOf, SseReader } from './sse.ts';
-import type { Value } from './values.ts';
+import { objectsOf, type Value } from './values.ts';
 import { type StreamReader, wires } from './wires.ts';
 
 /** The frames of a text, with what the reader makes of each. */
@@ -34,9 +36,9 @@ const callsOf = ({ blocks }: Reply) =>
 const idsOf = ({ blocks }: Reply) => blocks.flatMap((block) => (block.type === 'call' ? [block.id] : []));
 
 /** A stream of chat completions with these deltas. */
-function chatStream(deltas: readonly Value[], finish: string): string {
+function chatStream(deltas: readonly Value[], finish: string, model = 'm'): string {
   const chunk = (delta: Value, reason: string | null = null) =>
-    frameOf({ id: 'chatcmpl-7', model: 'm', choices: [{ index: 0, delta, finish_reason: reason }] });
+    frameOf({ id: 'chatcmpl-7', model, choices: [{ index: 0, delta, finish_reason: reason }] });
   return [...deltas.map((delta) => chunk(delta)), chunk({}, finish), frameOf('[DONE]')].join('');
 }
 
@@ -180,4 +182,120 @@ describe('blocks of other protocols that all have one number', () => {
         );
     });
   }
+});
+
+/** The next request of a client of messages or responses: what it was answered, and results of the calls. */
+function nextOf(protocol: 'messages' | 'responses', reply: Reply): Value {
+  const answer = wires[protocol].writeReply(reply, 1);
+  if (protocol === 'messages') {
+    const content = idsOf(reply).map((id) => ({ type: 'tool_result', tool_use_id: id, content: 'warm' }));
+    const turns = [
+      { role: 'assistant', content: answer['content'] },
+      { role: 'user', content },
+    ];
+    return { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'What weather?' }, ...turns] };
+  }
+  const results = idsOf(reply).map((id) => ({ type: 'function_call_output', call_id: id, output: 'warm' }));
+  return {
+    model: 'm',
+    input: [{ role: 'user', content: 'What weather?' }, ...objectsOf(answer['output']), ...results],
+  };
+}
+
+/** The model's turn in a request to a lane. */
+const turnIn = (request: Value): Value | undefined =>
+  objectsOf(request['messages']).find(({ role }) => role === 'assistant');
+
+describe('what a model wants back with its turn', () => {
+  for (const { maker, model, deltas, message } of signedTurns) {
+    const events = read(wires.chat.reader(), chatStream(deltas, 'stop', model)).flatMap((one) => one.events);
+    const choices = [
+      { index: 0, message: { role: 'assistant', content: null, ...message }, finish_reason: 'tool_calls' },
+    ];
+    const whole = wires.chat.readReply({ id: 'chatcmpl-7', model, choices });
+    for (const protocol of ['messages', 'responses'] as const) {
+      const answers = { streamed: heardAs(protocol, events), whole };
+      for (const [how, reply] of Object.entries(answers)) {
+        test(`comes back to it from clients of ${protocol}, and goes to nobody else (${how}): ${maker}`, () => {
+          const conversation = wires[protocol].readRequest(nextOf(protocol, reply));
+          const turn = turnIn(wires.chat.writeRequest(conversation, model, { dialect: dialectOf('chat', model) }));
+          // What is shown of the thought is in the details too.
+          const { reasoning: _, ...wanted } = message;
+          const same = { role: undefined, content: undefined };
+          assert.deepEqual({ ...turn, ...same }, { ...wanted, ...same });
+          const elsewhere = [
+            wires.chat.writeRequest(conversation, 'gpt-5.1'),
+            wires.messages.writeRequest(conversation, 'claude-opus-5'),
+            wires.responses.writeRequest(conversation, 'gpt-5.1'),
+          ];
+          assert.doesNotMatch(JSON.stringify(elsewhere), /svc1\.|AY89|c2ln|ENC|extra_content|reasoning/);
+          assert.equal(elsewhere.filter((one) => JSON.stringify(one).includes('call_1')).length, 3);
+        });
+      }
+    }
+
+    test(`is in the answer of chat completions too, where the server's own loop writes it: ${maker}`, () => {
+      const writer = wires.chat.writer({ created: 1, tellsUsage: false });
+      const text = events.flatMap((event) => writer.push(event)).join('');
+      for (const written of [text, JSON.stringify(wires.chat.writeReply(whole, 1))]) {
+        assert.doesNotMatch(written, /svc1\./);
+        for (const [secret] of JSON.stringify(message).matchAll(/AY89[^"]*|c2ln|ENC/g))
+          assert.ok(written.includes(secret));
+      }
+    });
+  }
+
+  const [turn = assert.fail()] = signedTurns;
+  const unsigned = {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{}' } }],
+  };
+  const signatureOf = (request: Value): unknown =>
+    (objectsOf(turnIn(request)?.['tool_calls'])[0]?.['extra_content'] as { google: { thought_signature: string } })
+      ?.google.thought_signature;
+
+  test('has its maker’s documented placeholder where a history has none', () => {
+    const conversation = wires.chat.readRequest({ messages: [{ role: 'user', content: 'x' }, unsigned] });
+    assert.equal(
+      signatureOf(wires.chat.writeRequest(conversation, 'gemini-3-pro')),
+      'skip_thought_signature_validator',
+    );
+    for (const model of ['gemini-2.5-pro', 'gpt-5.1', 'qwen3'])
+      assert.equal(signatureOf(wires.chat.writeRequest(conversation, model)), undefined, model);
+    const signed = { role: 'assistant', tool_calls: turn.message['tool_calls'] };
+    assert.deepEqual(missingSignatures([signed]), {});
+    assert.equal(missingSignatures([signed, unsigned]).messages?.length, 2);
+  });
+
+  test('is bounded: a signature of 1 MiB is carried, more of one answer is not', () => {
+    for (const [length, isCarried] of [
+      [1024 * 1024 - 200, true],
+      [1024 * 1024 + 2_000, false],
+    ] as const) {
+      const extra = { google: { thought_signature: 's'.repeat(length) } };
+      const call = { index: 0, id: 'a', function: { name: 'f', arguments: '{}' }, extra_content: extra };
+      const deltas = Array.from({ length: 3 }, (_, at) => ({ tool_calls: [{ ...call, index: at, id: `a${at}` }] }));
+      const events = read(wires.chat.reader(), chatStream(deltas, 'stop', turn.model)).flatMap((one) => one.events);
+      const conversation = wires.messages.readRequest(nextOf('messages', heardAs('messages', events)));
+      const sent = wires.chat.writeRequest(conversation, turn.model);
+      assert.equal(signatureOf(sent) === extra.google.thought_signature, isCarried);
+      assert.ok(JSON.stringify(sent).length < 1.5 * 1024 * 1024);
+      assert.equal(signatureOf(sent) !== undefined, true, 'the placeholder, where it is lost');
+    }
+  });
+
+  test('is taken out of a request that goes to a lane of its client’s own protocol', () => {
+    const events = read(wires.chat.reader(), chatStream(turn.deltas, 'stop', turn.model)).flatMap((one) => one.events);
+    for (const [protocol, name] of [
+      ['messages', 'messages'],
+      ['responses', 'input'],
+    ] as const) {
+      const request = nextOf(protocol, heardAs(protocol, events));
+      assert.match(JSON.stringify(request), /svc1\./);
+      const cleaned = withoutSealed(name, request);
+      assert.doesNotMatch(JSON.stringify({ ...request, ...cleaned }), /svc1\./);
+      assert.deepEqual(withoutSealed(name, { ...request, ...cleaned }), {});
+    }
+  });
 });

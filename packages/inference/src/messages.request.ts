@@ -11,6 +11,7 @@ import {
   type Tool,
   tokensOf,
 } from './model.ts';
+import { isSealed } from './sealed.ts';
 import {
   defined,
   isObject,
@@ -207,7 +208,9 @@ function lacksThinking(messages: readonly Message[]): boolean {
   const [said, results] = messages.slice(-2);
   if (!said || !results?.blocks.some(({ type }) => type === 'result')) return false;
   return !said.blocks.some(
-    (block) => block.type === 'redacted' || (block.type === 'thinking' && block.signature !== undefined),
+    (block) =>
+      block.type === 'redacted' ||
+      (block.type === 'thinking' && block.signature !== undefined && !isSealed(block.signature)),
   );
 }
 
@@ -234,8 +237,8 @@ function writeMessagesBlock(block: Block): Value[] {
     case 'refusal':
       return block.text === '' ? [] : [{ type: 'text', text: block.text }];
     case 'thinking':
-      // Without its signature the provider refuses it.
-      if (block.signature === undefined) return [];
+      // Without its signature the provider refuses it, and with that of another maker.
+      if (block.signature === undefined || isSealed(block.signature)) return [];
       return [{ type: 'thinking', thinking: block.text, signature: block.signature }];
     case 'redacted':
       return [{ type: 'redacted_thinking', data: block.data }];

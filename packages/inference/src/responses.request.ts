@@ -1,5 +1,6 @@
 import { merged } from './chat.request.ts';
 import { type Block, type Conversation, efforts, effortOf, type Message, plainText, type Tool } from './model.ts';
+import { isSealed } from './sealed.ts';
 import {
   defined,
   numberOf,
@@ -174,7 +175,7 @@ function writeItem(block: Block): Value | undefined {
     const output = isText ? plainText(block.content) : block.content.flatMap((part) => writePart(part, 'user'));
     return { type: 'function_call_output', call_id: block.id, output };
   }
-  if (block.type !== 'thinking' || block.signature === undefined) return undefined;
+  if (block.type !== 'thinking' || block.signature === undefined || isSealed(block.signature)) return undefined;
   const summary = block.text === '' ? [] : [{ type: 'summary_text', text: block.text }];
   return { type: 'reasoning', summary, encrypted_content: block.signature };
 }

@@ -4,9 +4,11 @@ import {
   type Reply,
   type Tool,
   type Value,
+  missingSignatures,
   objectOf,
   objectsOf,
   wires,
+  withoutSealed,
   writeFor,
 } from '@svc/inference';
 import { ApiError, toApiError } from '../../kernel/base/errors.ts';
@@ -140,13 +142,18 @@ export class Conversation {
       return JSON.stringify(writeFor(protocol, request, targetOf(choice)).body);
     }
     const ours = { system: '', messages: said, tools: [...definitions], stream: true, sendsThinking: true };
-    const { tools, messages } = wires[protocol].writeRequest(ours, model);
+    const dialect = lane.dialectOf(model);
+    const { tools, messages } = wires[protocol].writeRequest(ours, model, { dialect });
+    const mended = protocol === 'messages' ? withoutSealed('messages', body) : {};
+    const signed = dialect.signatures === undefined ? {} : missingSignatures(body['messages']);
+    const { messages: given } = { ...body, ...mended, ...signed };
     return JSON.stringify({
       ...body,
+
       model,
       ...(protocol === 'chat' && { stream_options: { ...objectOf(body['stream_options']), include_usage: true } }),
       tools: [...objectsOf(body['tools']), ...objectsOf(tools)],
-      messages: [...objectsOf(body['messages']), ...objectsOf(messages)],
+      messages: [...objectsOf(given), ...objectsOf(messages)],
     });
   }
 

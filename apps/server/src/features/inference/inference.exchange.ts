@@ -1,6 +1,7 @@
 import {
   frameOf,
   limitOf,
+  missingSignatures,
   objectOf,
   type Protocol,
   plainText,
@@ -12,6 +13,7 @@ import {
   translate,
   type Value,
   wires,
+  withoutSealed,
 } from '@svc/inference';
 import type { Context } from '../../kernel/http/context.ts';
 import { RestingBody } from '../../kernel/http/resting.ts';
@@ -246,14 +248,26 @@ function sameRequest(
   { protocol, body, bytes, fields }: Asked & Pick<Question, 'fields'> & { bytes: Buffer },
   { lane, model }: Choice,
 ): Buffer {
-  if (protocol !== 'chat') return spliceJson(bytes, { ...fields, model });
+  if (protocol !== 'chat') {
+    // What a lane of chat completions wants back, a provider of this protocol refuses.
+    const cleaned = withoutSealed(protocol === 'messages' ? 'messages' : 'input', body);
+    return spliceJson(bytes, { ...fields, ...cleaned, model });
+  }
   const bounded = { ...body, ...fields };
   const asks = body.stream === true && !asksUsage(body) && includingUsage(body);
   // A server that knows the older name alone would go on without a limit.
   const { max_completion_tokens: limit } = bounded;
   const isUnnamed = typeof limit === 'number' && bounded['max_tokens'] === undefined;
   const isOlder = (fields !== undefined || lane.namesLimit) && lane.dialectOf(model).limit !== 'max_completion_tokens';
-  return spliceJson(bytes, { ...fields, model, ...asks, ...(isUnnamed && isOlder && { max_tokens: limit }) });
+  const { signatures } = lane.dialectOf(model);
+  const signed = signatures && missingSignatures(body['messages']);
+  return spliceJson(bytes, {
+    ...fields,
+    model,
+    ...asks,
+    ...signed,
+    ...(isUnnamed && isOlder && { max_tokens: limit }),
+  });
 }
 
 const includingUsage = (body: Value) => ({

@@ -26,6 +26,7 @@ export const modelDialect = z.strictObject({
   limit: z.enum(['max_tokens', 'max_completion_tokens', 'both']).optional(),
   stop: z.boolean().optional(),
   forced_tools: z.boolean().optional(),
+  signatures: z.literal('google').optional(),
   rename: z.record(fixed, name).optional(),
   drop: z.array(needless).optional(),
 });
@@ -97,8 +98,8 @@ export function toReshaping(...given: (ModelDialect | undefined)[]): Reshaping |
 
 /** The fields of a dialect that the file sets. */
 export function toDialect(given: ModelDialect | undefined): Partial<Dialect> {
-  const { thinking, sampling, limit, stop, forced_tools: forcedTools } = given ?? {};
-  const written = { thinking, sampling, limit, stop, forcedTools };
+  const { thinking, sampling, limit, stop, forced_tools: forcedTools, signatures } = given ?? {};
+  const written = { thinking, sampling, limit, stop, forcedTools, signatures };
   return Object.fromEntries(Object.entries(written).filter(([, value]) => value !== undefined));
 }
 
