@@ -3,6 +3,7 @@ import { readCitations, writeAnnotations } from './chat.citations.ts';
 import { thoughtsIn, writeCall, writeThinking } from './chat.request.ts';
 import { CallIds, idAs } from './ids.ts';
 import { type Block, type Event, type Finish, noUsage, type Reply, type Usage } from './model.ts';
+import { failureOf, isFailure } from './refusals.ts';
 import { Details, returnedOf, Sealer, signedExtra } from './sealed.ts';
 import { type Frame, frameOf } from './sse.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, parsed, textOf, type Value } from './values.ts';
@@ -161,12 +162,8 @@ export class ChatReader {
     if (data === undefined || data === '') return [];
     if (data.trim() === '[DONE]') return this.#end();
     const body = parsed(data);
+    if (isFailure(body)) return [failureOf(body)];
     if (!isObject(body)) return [{ type: 'error', message: 'the upstream sent what is not JSON' }];
-    const { error } = body;
-    if (error !== undefined && error !== null) {
-      const { message, type } = objectOf(error);
-      return [{ type: 'error', message: textOf(message) ?? 'the upstream failed', ...defined({ kind: textOf(type) }) }];
-    }
     const events: Event[] = [];
     if (!this.#isStarted && Array.isArray(body['choices'])) {
       this.#isStarted = true;

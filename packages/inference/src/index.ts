@@ -4,6 +4,7 @@ export { type Bounds, boundedFields, boundsOf, limitOf } from './limits.ts';
 export type { Block, Conversation, Event, Message, Reply, Tool, Usage } from './model.ts';
 export { noUsage, plainText } from './model.ts';
 export { type Protocol, protocols } from './protocol.ts';
+export { isFailure, masked, type RefusalWords, refusalIn, refusalOf } from './refusals.ts';
 export { ReplyReader } from './reply.ts';
 export { missingSignatures, withoutSealed } from './sealed.ts';
 export { type AwsCredentials, type GoogleAccount, signAws, signGoogle } from './sign.ts';

@@ -10,6 +10,7 @@ import {
   type Reply,
   type Usage,
 } from './model.ts';
+import { failureOf, isFailure } from './refusals.ts';
 import type { Frame } from './sse.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, parsed, textOf, type Value } from './values.ts';
 
@@ -146,6 +147,7 @@ export class MessagesReader {
   push({ data }: Frame): Event[] {
     if (data === undefined || data === '') return [];
     const body = parsed(data);
+    if (Array.isArray(body) && isFailure(body)) return [failureOf(body)];
     if (!isObject(body)) return [{ type: 'error', message: 'the upstream sent what is not JSON' }];
     const index = numberOf(body['index']) ?? 0;
     switch (body['type']) {
@@ -161,13 +163,10 @@ export class MessagesReader {
         return this.#finish(body);
       case 'message_stop':
         return this.end();
-      case 'error': {
-        const { message, type } = objectOf(body['error']);
-        const kind = textOf(type);
-        return [{ type: 'error', message: textOf(message) ?? 'the upstream failed', ...defined({ kind }) }];
-      }
+      case 'error':
+        return [failureOf(body['error'] ?? body)];
       default:
-        return [];
+        return body['type'] === undefined && isFailure(body) ? [failureOf(body)] : [];
     }
   }
 

@@ -9,6 +9,7 @@ import {
   writeOutputItem,
   writeResponsesCitation,
 } from './responses.items.ts';
+import { failureOf, isFailure } from './refusals.ts';
 import { type Frame, frameOf } from './sse.ts';
 import { defined, isObject, objectOf, objectsOf, parsed, textOf, type Value } from './values.ts';
 
@@ -32,6 +33,7 @@ export class ResponsesReader {
   push({ data }: Frame): Event[] {
     if (data === undefined || data === '' || data === '[DONE]') return [];
     const body = parsed(data);
+    if (Array.isArray(body) && isFailure(body)) return [failureOf(body)];
     if (!isObject(body)) return [{ type: 'error', message: 'the upstream sent what is not JSON' }];
     const response = objectOf(body['response']);
     switch (body['type']) {
@@ -42,10 +44,11 @@ export class ResponsesReader {
       case 'response.incomplete':
         return this.#finish(response);
       case 'response.failed':
-        return [errorOf(objectOf(response['error']))];
+        return [failureOf(response['error'])];
       case 'error':
-        return [errorOf(isObject(body['error']) ? body['error'] : body)];
+        return [failureOf(isObject(body['error']) ? body['error'] : { ...body, type: undefined })];
       default:
+        if (body['type'] === undefined && isFailure(body)) return [failureOf(body)];
         return this.#step(body);
     }
   }
@@ -159,12 +162,6 @@ function closeIn({ blocks }: ReadItem, key: string): Event[] {
 }
 
 const closeAll = (item: ReadItem): Event[] => [...item.blocks.keys()].flatMap((key) => closeIn(item, key));
-
-const errorOf = ({ message, code }: Value): Event => ({
-  type: 'error',
-  message: textOf(message) ?? 'the upstream failed',
-  ...defined({ kind: textOf(code) }),
-});
 
 interface Item {
   id: string;

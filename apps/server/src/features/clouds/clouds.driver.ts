@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
+import { masked } from '@svc/inference';
 import type { Clock } from '../../kernel/base/clock.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { CloudEntry, MachineSize } from './clouds.file.ts';
@@ -131,8 +132,7 @@ async function textWithin(body: Readable): Promise<string> {
 
 /** A provider's own words in one line, without the secrets that it may repeat. */
 export function wordsWithout(text: string, secrets: readonly (string | undefined)[]): string {
-  const safe = secrets.reduce<string>((words, secret) => (secret ? words.replaceAll(secret, '***') : words), text);
-  return safe
+  return masked(text, secrets)
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
     .trim()
     .slice(0, mostWords)

@@ -1,7 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createHash } from 'node:crypto';
-import { countOf, isObject, noUsage, objectOf, textOf, type Usage } from '@svc/inference';
+import {
+  countOf,
+  isFailure,
+  isObject,
+  masked,
+  noUsage,
+  objectOf,
+  refusalIn,
+  refusalOf,
+  type RefusalWords,
+  type Usage,
+} from '@svc/inference';
 import { ApiError } from '../../kernel/base/errors.ts';
 import type { RelayedAnswer } from '../../kernel/http/relay.ts';
 import { LongBody, type Upstream, type UpstreamAnswer } from '../../kernel/outside/upstream.ts';
@@ -44,7 +55,6 @@ const longestBusyMs = 600_000;
 /** Bytes kept of an answer that is not streamed. */
 const mostAnswerBytes = 64 * 1024 * 1024;
 const mostRefusalBytes = 64 * 1024;
-const longestMessage = 2_000;
 
 /** Headers of a client that go to a lane of its own protocol: beta headers, versions; nothing of the caller's own. */
 const kept = /^(?:anthropic-(?:beta|version)|openai-beta|x-stainless-.*|user-agent)$/;
@@ -115,7 +125,7 @@ export async function askLane(
   }
   if (answer.status >= 200 && answer.status < 300) return answer;
   const text = await readWhole(answer.body, mostRefusalBytes).catch(() => Buffer.alloc(0));
-  throw refusalOf(lane, answer, hidden(text.toString('utf8'), lane, headers));
+  throw refusedBy(lane, answer, refusalIn(hidden(text.toString('utf8'), lane, headers)));
 }
 
 /** The network's code, or the error's name. Its message may hold an address, so nobody gets it. */
@@ -130,7 +140,7 @@ export class Refusal extends ApiError {
   /** Why, where another lane may do better: it reads more, or refuses less. */
   readonly reason: 'context' | 'content' | undefined;
 
-  constructor(status: number, message: string, words: Words) {
+  constructor(status: number, message: string, { message: _, ...words }: Partial<RefusalWords>) {
     const code = status === 413 ? 'payload_too_large' : status === 422 ? 'upstream_rejected' : 'bad_request';
     super(code, message, { told: words });
     const text = `${words.code ?? ''} ${words.type ?? ''} ${message}`;
@@ -140,20 +150,16 @@ export class Refusal extends ApiError {
 /** It answered, and refused without a word. */
 export const refusedEmpty = (): LaneFailure => new LaneFailure('it refused the request', 0, { reason: 'content' });
 
-/** A provider's own words for its refusal. */
-type Words = { code?: string; type?: string; param?: string };
-
 const contextWords =
   /context_length_exceeded|prompt is too long|maximum context|context (?:length|window|size)|exceeds? the .{0,20}context/i;
 const contentWords = /content_filter|content_policy|content_management|moderation|safety system|ResponsibleAI/i;
-const longestWord = 120;
 
 /** A fault of the request is for the client to fix; any other failure may not happen on another lane. */
-function refusalOf(lane: Lane, { status, headers }: UpstreamAnswer, text: string): Error {
+function refusedBy(lane: Lane, { status, headers }: UpstreamAnswer, said: RefusalWords | undefined): Error {
   const what = `it answered ${status}`;
   if (status === 400 || status === 413 || status === 422) {
-    const message = messageOf(text) ?? `the model's provider refused the request with ${status}`;
-    return new Refusal(status, message, wordsOf(text));
+    const message = said?.message ?? `the model's provider refused the request with ${status}`;
+    return new Refusal(status, message, said ?? {});
   }
   if (status === 429 || status === 529) {
     const seconds = secondsOf(headers['retry-after'], dateOf(headers));
@@ -163,14 +169,6 @@ function refusalOf(lane: Lane, { status, headers }: UpstreamAnswer, text: string
   if (status === 401) lane.key.forget();
   const isShort = status >= 500 || status === 408 || status === 409;
   return new LaneFailure(what, isShort ? shortMs : longMs, { isOfLane: status >= 500 || status === 401 });
-}
-
-/** Its code, type and the field at fault, in the places where clients of OpenAI and of Anthropic look for them. */
-function wordsOf(text: string): Words {
-  const error = objectOf(objectOf(parsed(text))['error']);
-  const word = (name: string): string | undefined => textOf(error[name])?.slice(0, longestWord).toWellFormed();
-  const [code, type, param] = [word('code'), word('type'), word('param')];
-  return { ...(code && { code }), ...(type && { type }), ...(param && { param }) };
 }
 
 /** Now, by the provider's own clock, which its dates stand on. */
@@ -183,20 +181,15 @@ function secondsOf(value: string | string[] | undefined, now: number): number | 
   return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;
 }
 
-/** A provider may repeat the key that it got, or what was made of it. */
-function hidden(text: string, { key: { last: key } }: Lane, { authorization }: Record<string, string>): string {
-  const secrets = [key, authorization?.replace(/^Bearer /, '')].filter((one) => one !== undefined && one !== '');
-  return secrets.reduce<string>((said, secret) => said.replaceAll(secret as string, '***'), text);
+/** A provider may repeat the key that it got, or what was made of it: any part of it that is a secret by itself. */
+export function hidden(text: string, { key: { last: key } }: Lane, headers: Record<string, string> = {}): string {
+  const sent = Object.entries(headers).flatMap(([name, value]) => (isOpen.test(name) ? [] : value.split(/\s+/)));
+  const parts = key === undefined || key.startsWith('{') ? [] : key.split(':');
+  return masked(text, [key, ...[...sent, ...parts].filter((part) => part.length >= leastSecret)]);
 }
-
-/** The provider's own words. */
-function messageOf(text: string): string | undefined {
-  const body = parsed(text);
-  const error = objectOf(isObject(body) ? body['error'] : undefined);
-  const message = textOf(error['message']) ?? textOf(objectOf(body)['message']) ?? textOf(objectOf(body)['error']);
-  if (message === undefined || message === '') return undefined;
-  return message.slice(0, longestMessage).toWellFormed();
-}
+/** Headers that hold no secret. */
+const isOpen = /^(?:content-type|user-agent|anthropic-.*|openai-.*|x-stainless-.*|x-amz-date|idempotency-key)$/;
+const leastSecret = 8;
 
 /** JSON, or undefined. */
 function parsed(text: string): unknown {
@@ -254,6 +247,19 @@ function readTokens(usage: unknown): Usage | undefined {
   return { ...noUsage, input: countOf(input), output: countOf(output) };
 }
 
+/** Some say why they failed with the status of a success. */
+function notOfProtocol(body: unknown): string {
+  const said = isFailure(body) ? refusalOf(body) : undefined;
+  return `its answer is none of its protocol${said ? `: ${said.message}` : ''}`;
+}
+
+/** Throws `LaneFailure` for an answer in JSON where a stream was asked for. */
+export async function expectStream({ headers, body }: UpstreamAnswer): Promise<void> {
+  if (!/^application\/(?:problem\+)?json/.test(headers['content-type'] ?? '')) return;
+  const text = await readWhole(body, mostRefusalBytes).catch(() => Buffer.alloc(0));
+  throw new LaneFailure(notOfProtocol(parsed(text.toString('utf8'))), shortMs);
+}
+
 /** A whole answer, read; throws `LaneFailure` when it lacks the list that its protocol has, if it has one. */
 export async function readAnswer(answer: UpstreamAnswer, timers: Timers, list: string | undefined) {
   let bytes: Buffer;
@@ -265,6 +271,6 @@ export async function readAnswer(answer: UpstreamAnswer, timers: Timers, list: s
   }
   const body = parsed(bytes.toString('utf8'));
   if (!isObject(body) || (list !== undefined && !Array.isArray(body[list])))
-    throw new LaneFailure('its answer is none of its protocol', shortMs);
+    throw new LaneFailure(notOfProtocol(body), shortMs);
   return { bytes, body };
 }

@@ -17,7 +17,7 @@ import { Share } from '../../kernel/share/share.ts';
 import type { Spending } from '../keys/index.ts';
 import { type Choice, Lanes } from '../providers/index.ts';
 import { admitted, checkModels, storedWith } from './inference.admit.ts';
-import { askLane, headersFor } from './inference.attempt.ts';
+import { askLane, expectStream, headersFor } from './inference.attempt.ts';
 import {
   type Asked,
   countPath,
@@ -194,6 +194,7 @@ export class Inference {
       const body = bounds ? limited(text, choice, bounds.limit) : text;
       const request = { path: wires[lane.protocol].path, headers, body: reshaped(body, choice).sent };
       const answer = await askLane(this.#kernel.upstream, lane, request, timers);
+      await expectStream(answer);
       const reading = new TurnReader(choice, timers, turn);
       let isWhole = false;
       try {

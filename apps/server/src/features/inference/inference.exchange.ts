@@ -21,7 +21,15 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { LongBody } from '../../kernel/outside/upstream.ts';
 import type { Choice, Most } from '../providers/index.ts';
 import { keepStored } from './inference.admit.ts';
-import { askLane, headersFor, LaneFailure, readAnswer, refusedEmpty, relayBytes } from './inference.attempt.ts';
+import {
+  askLane,
+  expectStream,
+  headersFor,
+  LaneFailure,
+  readAnswer,
+  refusedEmpty,
+  relayBytes,
+} from './inference.attempt.ts';
 import type { Bill } from './inference.meter.ts';
 import { StreamRelay } from './inference.stream.ts';
 import type { Timers } from './inference.timers.ts';
@@ -108,6 +116,7 @@ export async function exchange(parts: Exchange, question: Question): Promise<voi
   const created = Math.floor(kernel.clock.now() / 1000);
   const head = { 'x-svc-lane': lane.id, ...(dropped.length > 0 && { 'x-svc-dropped': headerOf(dropped) }) };
   if (question.isStreamed) {
+    await expectStream(answer);
     const relay = context.openRelay();
     const { tellsUsage } = question;
     const passesRefusal = lane.onRefusal === undefined || choice.after !== undefined;

@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/base/clock.ts';
 import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Choice, Lanes } from '../providers/index.ts';
-import { LaneFailure, Refusal } from './inference.attempt.ts';
+import { hidden, LaneFailure, Refusal } from './inference.attempt.ts';
 import type { Asker } from './inference.meter.ts';
 import { Timers } from './inference.timers.ts';
 
@@ -91,7 +91,7 @@ export class Failover {
       if (error instanceof LaneFailure && !timers.isLeft) {
         error.lane = lane.id;
         // A provider may repeat it in its own words.
-        if (lane.key.last) error.message = error.message.replaceAll(lane.key.last, '***');
+        error.message = hidden(error.message, lane);
         if (!timers.isOurs) health.failed(choice, route, error);
         this.#kernel.log.warn({ ...told, reason: error.message }, 'a lane failed');
       }

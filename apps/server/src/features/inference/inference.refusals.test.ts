@@ -1,14 +1,28 @@
 import assert from 'node:assert/strict';
-import { beforeEach, describe, test } from 'node:test';
+import { after, beforeEach, describe, test } from 'node:test';
 import Anthropic, { BadRequestError } from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { testClock } from '../../kernel/base/clock.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, type TestAccount } from '../../testing.ts';
-import { answers, openModels, pathOf, replies, type Script, speaks, streams } from './inference.testing.ts';
+import {
+  answers,
+  openModels,
+  pathOf,
+  providersFile,
+  replies,
+  type Script,
+  speaks,
+  streams,
+} from './inference.testing.ts';
 
 describe('what providers refuse', () => {
   const clock = testClock();
+  // Its second part begins with its first.
+  const key = 'sk-lane-1:sk-lane-1-more';
+  const keyFile = providersFile({});
+  keyFile.writeText(key);
+  after(() => keyFile[Symbol.dispose]());
   const { gateway, providers } = shared(() =>
     openModels<'small' | 'large'>(
       ['small', 'large'],
@@ -23,7 +37,7 @@ describe('what providers refuse', () => {
             on_refusal: 'large/l',
           },
           { id: 'plain', kind: 'openai', base_url: `${small}/v1`, models: ['p', 'vectors'] },
-          { id: 'claude', kind: 'anthropic', base_url: small, models: ['c'] },
+          { id: 'claude', kind: 'anthropic', base_url: small, models: ['c'], api_key_file: keyFile.path },
           { id: 'large', kind: 'openai', base_url: `${large}/v1`, models: ['other', 'l'] },
         ],
         aliases: { long: ['large/l'] },
@@ -83,6 +97,43 @@ describe('what providers refuse', () => {
     providers.small.script = replies({ error: { message: 'no', code: 'x'.repeat(9_000), param: 7 } }, 400);
     const { body } = await http(gateway.url, pathOf.chat, { key: account.key, body: { ...ask, model: 'p' } });
     assert.deepEqual([body.error.code.length, 'param' in body.error], [120, false]);
+  });
+
+  test('the reason reaches clients of every protocol whatever its shape, without a page and without the lane’s key', async () => {
+    const told = async (path: string, model: string, body: string) => {
+      providers.small.script = (response) => void response.writeHead(422).end(body);
+      const answer = await http(gateway.url, path, {
+        key: account.key,
+        body: { ...ask, model, max_tokens: 9, input: 'x' },
+      });
+      return answer.body.error.message as string;
+    };
+    const detail = JSON.stringify({ detail: [{ loc: ['body', 'top_k'], msg: 'too large', type: 'value_error' }] });
+    for (const path of Object.values(pathOf)) {
+      for (const model of ['p', 'c']) {
+        assert.equal(await told(path, model, detail), 'top_k: too large', `${path} ${model}`);
+        assert.equal(await told(path, model, 'no such thing'), 'no such thing');
+        assert.match(
+          await told(path, model, '<html><body>nginx</body></html>'),
+          /provider refused the request with 422/,
+        );
+      }
+    }
+    const said = await told(pathOf.messages, 'c', `bad: ${key}; sk-lane-1-more; sk-lane-1; sk-`);
+    assert.equal(said, 'bad: ***; ***; ***; sk-');
+  });
+
+  test('a reason that comes with the status of a success, or in place of a stream, is told', async () => {
+    providers.small.script = replies({ choices: null, base_resp: { status_code: 1008, status_msg: 'no balance' } });
+    for (const stream of [false, true]) {
+      for (const path of [pathOf.chat, pathOf.messages]) {
+        clock.advance(600_000);
+        const body = { ...ask, model: 'p', max_tokens: 9, stream };
+        const answer = await http(gateway.url, path, { key: account.key, body });
+        assert.deepEqual([answer.status, answer.body.error.code], [502, 'upstream_error']);
+        assert.match(answer.body.error.message, /plain: its answer is none of its protocol: no balance/);
+      }
+    }
   });
 
   for (const stream of [false, true]) {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
-import { isObject, objectOf, textOf, type Value } from '@svc/inference';
+import { isObject, masked, refusalIn, type Value } from '@svc/inference';
 import type { Clock } from '../../../kernel/base/clock.ts';
 import { longMs, ProviderFailure } from '../speech.errors.ts';
 import type { Asking, SpeechWindow } from './kind.ts';
@@ -93,10 +93,7 @@ function retryAfterOf(value: string | undefined, clock: Pick<Clock, 'now'>): num
 
 /** The provider's own words for a refusal, in one line. It may repeat the key that it got: that is taken out. */
 function wordsOf(text: string, key: string | undefined): string {
-  const said = objectOf(parsed(text));
-  const error = textOf(said['error']) ?? textOf(objectOf(said['error'])['message']);
-  const words = error ?? textOf(said['err_msg']) ?? textOf(said['message']) ?? '';
-  const safe = key === undefined || key === '' ? words : words.replaceAll(key, '***');
+  const safe = masked(refusalIn(text)?.message ?? '', [key]);
   return safe
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
     .trim()
