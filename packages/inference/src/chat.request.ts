@@ -2,6 +2,7 @@ import { dialectOf, type WriteOptions } from './dialect.ts';
 import { limitOf } from './limits.ts';
 import { type Block, type Conversation, type Effort, effortOf, efforts, type Message, type Tool } from './model.ts';
 import { isSealed, type Returned, returnedOf, withPlaceholders } from './sealed.ts';
+import { instructionsIn, isInstruction, settled } from './system.ts';
 import {
   defined,
   isObject,
@@ -20,15 +21,10 @@ import {
 export function readChatRequest(body: Value): Conversation {
   if ((numberOf(body['n']) ?? 1) !== 1) throw new Untranslatable('n', 'one answer at a time, on this model');
   const messages = objectsOf(body['messages']);
-  const isSystem = ({ role }: Value): boolean => role === 'system' || role === 'developer';
   const effort = efforts.find((one) => one === body['reasoning_effort']);
   const stop = body['stop'];
   return {
-    system: messages
-      .filter(isSystem)
-      .map(({ content }) => textsOf(content).join('\n'))
-      .join('\n\n'),
-    messages: merged(messages.filter((message) => !isSystem(message)).map(readMessage)),
+    ...settled([], messages.map(readMessage)),
     tools: objectsOf(body['tools']).map(readTool),
     stream: body['stream'] === true,
     ...defined({
@@ -51,19 +47,9 @@ export function readChatRequest(body: Value): Conversation {
 const textsOf = (content: unknown): string[] =>
   typeof content === 'string' ? [content] : objectsOf(content).map(({ text }) => textOf(text) ?? '');
 
-/** Turns of the same side that follow each other are one. */
-export function merged(messages: readonly Message[]): Message[] {
-  const all: Message[] = [];
-  for (const { role, blocks } of messages) {
-    const last = all.at(-1);
-    if (last?.role === role) last.blocks.push(...blocks);
-    else all.push({ role, blocks: [...blocks] });
-  }
-  return all;
-}
-
 function readMessage(message: Value): Message {
   const { role, content } = message;
+  if (isInstruction(message)) return { role: 'system', blocks: [{ type: 'text', text: textsOf(content).join('\n') }] };
   if (role === 'tool' || role === 'function') {
     const id = textOf(message['tool_call_id']) ?? textOf(message['name']) ?? '';
     return { role: 'user', blocks: [{ type: 'result', id, content: readParts(content) }] };
@@ -190,6 +176,7 @@ function writeFormat(format: Conversation['format']): unknown {
 }
 
 function writeMessage({ role, blocks }: Message, returned: Returned, sendsThinking = false): Value[] {
+  if (role === 'system') return [{ role, content: instructionsIn(blocks) }];
   if (role === 'assistant') {
     const thinking = sendsThinking ? writeThinking(blocks) : {};
     return [{ ...writeAssistant(blocks, returned), ...thinking, ...returned.fields }];

@@ -21,6 +21,8 @@ export interface Dialect {
   limit: 'max_tokens' | 'max_completion_tokens' | 'both';
   /** A request may name the tool that is to be called. */
   forcedTools: boolean;
+  /** It takes instructions among the turns, in messages; undefined: nobody knows. */
+  systemTurns?: boolean;
   /** Whose signatures its calls must have in each later turn, in chat completions. */
   signatures?: 'google';
 }
@@ -47,16 +49,18 @@ const plain: Dialect = {
 };
 
 const openai: Partial<Dialect> = { topK: false, limit: 'max_completion_tokens' };
-const adaptive: Partial<Dialect> = { thinking: 'adaptive', sampling: false, bothSamplings: false };
+const adaptive: Partial<Dialect> = { thinking: 'adaptive', sampling: false, bothSamplings: false, systemTurns: true };
+const older: Partial<Dialect> = { systemTurns: false };
 
 /** By the beginning of a model's name, the first that fits: what its maker's documentation said in October 2026. */
 const known: Readonly<Record<'claude' | 'openai', readonly (readonly [RegExp, Partial<Dialect>])[]>> = {
   claude: [
-    [/^claude-(?:3-5|3-haiku|3-opus|3-sonnet|2)/, { thinking: 'none' }],
-    [/^claude-3-7|^claude-(?:opus|sonnet)-4-0|^claude-(?:opus|sonnet)-4(?:[-@]20|$)/, { thinking: 'budget' }],
-    [/^claude-opus-4-1|^claude-(?:opus|sonnet|haiku)-4-5/, { thinking: 'budget', bothSamplings: false }],
-    [/^claude-(?:opus|sonnet)-4-6/, { thinking: 'adaptive', topEffort: 'high', bothSamplings: false }],
-    [/^claude-opus-4-[78]/, adaptive],
+    [/^claude-(?:3-5|3-haiku|3-opus|3-sonnet|2)/, { ...older, thinking: 'none' }],
+    [/^claude-3-7|^claude-(?:opus|sonnet)-4-0|^claude-(?:opus|sonnet)-4(?:[-@]20|$)/, { ...older, thinking: 'budget' }],
+    [/^claude-opus-4-1|^claude-(?:opus|sonnet|haiku)-4-5/, { ...older, thinking: 'budget', bothSamplings: false }],
+    [/^claude-(?:opus|sonnet)-4-6/, { ...older, thinking: 'adaptive', topEffort: 'high', bothSamplings: false }],
+    [/^claude-opus-4-7/, { ...adaptive, ...older }],
+    [/^claude-opus-4-8/, adaptive],
     [/^claude-(?:opus-5-5|fable|mythos)/, { ...adaptive, thinking: 'always', forcedTools: false }],
     [/^claude-/, { ...adaptive, thinksUnasked: true }],
   ],

@@ -10,6 +10,7 @@ export { missingSignatures, withoutSealed } from './sealed.ts';
 export { type AwsCredentials, type GoogleAccount, signAws, signGoogle } from './sign.ts';
 export { duplicateName, type Reshaping, reshapeJson, spliceJson } from './splice.ts';
 export { type Frame, frameOf, SseReader } from './sse.ts';
-export { type Target, type Translated, translate, writeFor } from './translate.ts';
+export { withoutInstructions } from './system.ts';
+export { systemName, type Target, type Translated, translate, writeFor } from './translate.ts';
 export { countOf, isObject, numberOf, objectOf, objectsOf, textOf, Untranslatable, type Value } from './values.ts';
 export { type StreamReader, type StreamWriter, type Wire, wires } from './wires.ts';

@@ -1,4 +1,3 @@
-import { merged } from './chat.request.ts';
 import { type Dialect, dialectOf, type WriteOptions } from './dialect.ts';
 import {
   type Block,
@@ -12,6 +11,7 @@ import {
   tokensOf,
 } from './model.ts';
 import { isSealed } from './sealed.ts';
+import { forMessages, instructionsIn, isInstruction, settled } from './system.ts';
 import {
   defined,
   isObject,
@@ -32,19 +32,14 @@ const usualMaxTokens = 8_192;
 /** Reads a request of messages. Throws `Untranslatable` for what only a lane of its own protocol can do. */
 export function readMessagesRequest(body: Value): Conversation {
   const { system } = body;
+  const turns = objectsOf(body['messages']).map(readMessage);
   const thinking = objectOf(body['thinking']);
   const choice = objectOf(body['tool_choice']);
   const output = objectOf(body['output_config']);
   const format = objectOf(output['format'] ?? body['output_format']);
   const effort = textOf(output['effort']) ?? (thinking['type'] === 'adaptive' ? 'high' : undefined);
   return {
-    system:
-      typeof system === 'string'
-        ? system
-        : objectsOf(system)
-            .map(({ text }) => textOf(text) ?? '')
-            .join('\n\n'),
-    messages: merged(objectsOf(body['messages']).map(readMessage)),
+    ...settled(typeof system === 'string' ? [system] : objectsOf(system).map(({ text }) => textOf(text) ?? ''), turns),
     tools: objectsOf(body['tools']).map(readTool),
     stream: body['stream'] === true,
     ...defined({
@@ -67,10 +62,13 @@ export function readMessagesRequest(body: Value): Conversation {
   };
 }
 
-const readMessage = ({ role, content }: Value): Message => ({
-  role: role === 'assistant' ? 'assistant' : 'user',
-  blocks: typeof content === 'string' ? [{ type: 'text', text: content }] : objectsOf(content).map(readMessagesBlock),
-});
+function readMessage(message: Value): Message {
+  const { role, content } = message;
+  const blocks: Block[] =
+    typeof content === 'string' ? [{ type: 'text', text: content }] : objectsOf(content).map(readMessagesBlock);
+  if (isInstruction(message)) return { role: 'system', blocks: [{ type: 'text', text: instructionsIn(blocks) }] };
+  return { role: role === 'assistant' ? 'assistant' : 'user', blocks };
+}
 
 /** Reads a block of a turn or of an answer. Throws `Untranslatable` for those of tools that run at the provider. */
 export function readMessagesBlock(block: Value): Block {
@@ -154,8 +152,9 @@ const jsonOnly = 'Answer with one JSON object and nothing else.';
 /** Writes a conversation as a request of messages. `maxTokens` stands in where the client says none; default 8,192. */
 export function writeMessagesRequest(conversation: Conversation, model: string, options: WriteOptions = {}): Value {
   const { maxTokens = usualMaxTokens, dialect = dialectOf('messages', model) } = options;
-  const { messages, tools, choice, format, stop, user, stream } = conversation;
-  const system = [conversation.system, format?.type === 'json' ? jsonOnly : ''].filter(Boolean).join('\n\n');
+  const { tools, choice, format, stop, user, stream } = conversation;
+  const { system: prompt, messages } = forMessages(conversation, dialect.systemTurns === true);
+  const system = [prompt, format?.type === 'json' ? jsonOnly : ''].filter(Boolean).join('\n\n');
   const { thinking, effort, tokens } = writeThinking(conversation, dialect);
   const isThinking = tokens > 0;
   const config = {
@@ -205,7 +204,7 @@ type Thinking = { tokens: number; thinking?: Value; effort?: string };
 
 /** Results go on with a turn that was not thought: the provider refuses to think from there. */
 function lacksThinking(messages: readonly Message[]): boolean {
-  const [said, results] = messages.slice(-2);
+  const [said, results] = messages.filter(({ role }) => role !== 'system').slice(-2);
   if (!said || !results?.blocks.some(({ type }) => type === 'result')) return false;
   return !said.blocks.some(
     (block) =>

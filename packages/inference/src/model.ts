@@ -28,9 +28,9 @@ export type Block =
   | { type: 'call'; id: string; name: string; input: string }
   | { type: 'result'; id: string; content: Block[]; isError?: boolean };
 
-/** One turn. Results of tools are the user's. */
+/** One turn. Results of tools are the user's; `system` has instructions from there on. */
 export interface Message {
-  role: 'user' | 'assistant';
+  role: 'user' | 'assistant' | 'system';
   blocks: Block[];
 }
 

@@ -1,6 +1,6 @@
-import { merged } from './chat.request.ts';
 import { type Block, type Conversation, efforts, effortOf, type Message, plainText, type Tool } from './model.ts';
 import { isSealed } from './sealed.ts';
+import { isInstruction, settled } from './system.ts';
 import {
   defined,
   numberOf,
@@ -18,11 +18,8 @@ import {
 export function readResponsesRequest(body: Value): Conversation {
   const { input } = body;
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : objectsOf(input);
-  const isSystem = ({ role }: Value): boolean => role === 'system' || role === 'developer';
-  const said = items.filter(isSystem).map(({ content }) => plainText(readParts(content)));
   return {
-    system: [textOf(body['instructions']) ?? '', ...said].filter(Boolean).join('\n\n'),
-    messages: merged(items.filter((item) => !isSystem(item)).map(readItem)),
+    ...settled([textOf(body['instructions']) ?? ''], items.map(readItem)),
     tools: objectsOf(body['tools']).map(readTool),
     stream: body['stream'] === true,
     ...defined({
@@ -40,6 +37,7 @@ export function readResponsesRequest(body: Value): Conversation {
 
 function readItem(item: Value): Message {
   const { type = 'message', role, content } = item;
+  if (isInstruction(item)) return { role: 'system', blocks: [{ type: 'text', text: plainText(readParts(content)) }] };
   switch (type) {
     case 'message':
       return { role: role === 'assistant' ? 'assistant' : 'user', blocks: readParts(content) };
@@ -184,9 +182,9 @@ function writePart(block: Block, role: Message['role']): Value[] {
   switch (block.type) {
     case 'text':
       if (block.text === '') return [];
-      return role === 'user'
-        ? [{ type: 'input_text', text: block.text }]
-        : [{ type: 'output_text', text: block.text, annotations: [] }];
+      return role === 'assistant'
+        ? [{ type: 'output_text', text: block.text, annotations: [] }]
+        : [{ type: 'input_text', text: block.text }];
     case 'refusal':
       return [{ type: 'refusal', refusal: block.text }];
     case 'image':

@@ -2,6 +2,7 @@ import type { Dialect } from './dialect.ts';
 import { droppedOf } from './fields.ts';
 import type { Conversation } from './model.ts';
 import type { Protocol } from './protocol.ts';
+import { forMessages } from './system.ts';
 import { defined, type Value } from './values.ts';
 import { wires } from './wires.ts';
 
@@ -47,14 +48,18 @@ export function writeFor(from: Protocol, conversation: Conversation, target: Tar
   const { protocol, model, dialect, maxTokens } = target;
   const lost = lostOf(conversation, protocol, dialect);
   const fitted: Conversation = { ...conversation };
+  const joins = protocol === 'messages' && forMessages(conversation, dialect.systemTurns === true).joined;
   for (const field of lost) Reflect.deleteProperty(fitted, field);
   // Who thinks unasked must be told not to where a tool is forced.
   if (isForced(fitted) && dialect.thinksUnasked) fitted.effort = 'none';
   return {
     body: wires[protocol].writeRequest(fitted, model, { dialect, ...defined({ maxTokens }) }),
-    dropped: [...new Set(lost.map((field) => names[from][field]))],
+    dropped: [...new Set(lost.map((field) => names[from][field])), ...(joins ? [systemName(from)] : [])],
   };
 }
+
+/** How a client is told that instructions are not where it put them. */
+export const systemName = (from: Protocol): string => (from === 'responses' ? 'input.system' : 'messages.system');
 
 const isForced = ({ choice }: Conversation): boolean => choice === 'required' || typeof choice === 'object';
 

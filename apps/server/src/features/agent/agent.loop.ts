@@ -8,6 +8,7 @@ import {
   objectOf,
   objectsOf,
   wires,
+  withoutInstructions,
   withoutSealed,
   writeFor,
 } from '@svc/inference';
@@ -144,7 +145,8 @@ export class Conversation {
     const ours = { system: '', messages: said, tools: [...definitions], stream: true, sendsThinking: true };
     const dialect = lane.dialectOf(model);
     const { tools, messages } = wires[protocol].writeRequest(ours, model, { dialect });
-    const mended = protocol === 'messages' ? withoutSealed('messages', body) : {};
+    const told = protocol === 'messages' && dialect.systemTurns === false ? withoutInstructions(body) : {};
+    const mended = { ...told, ...(protocol === 'messages' && withoutSealed('messages', { ...body, ...told })) };
     const signed = dialect.signatures === undefined ? {} : missingSignatures(body['messages']);
     const { messages: given } = { ...body, ...mended, ...signed };
     return JSON.stringify({

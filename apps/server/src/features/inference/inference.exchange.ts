@@ -8,11 +8,13 @@ import {
   readChatUsage,
   reshapeJson,
   spliceJson,
+  systemName,
   type Target,
   type Translated,
   translate,
   type Value,
   wires,
+  withoutInstructions,
   withoutSealed,
 } from '@svc/inference';
 import type { Context } from '../../kernel/http/context.ts';
@@ -154,7 +156,7 @@ async function requestFor({ kernel, context, choice }: Exchange, { protocol, res
   const { body, bytes } = await resting.wake();
   const isSame = lane.protocol === protocol;
   const { dropped, sent: written } = isSame
-    ? { dropped: [], sent: sameRequest({ protocol, body, bytes, fields }, choice) }
+    ? sameRequest({ protocol, body, bytes, fields }, choice)
     : translated(translate(protocol, { ...body, ...fields }, targetOf(choice)));
   const { sent, left } = reshaped(written, choice);
   const headers = {
@@ -256,11 +258,14 @@ const asksUsage = (body: Value): boolean => objectOf(body['stream_options'])['in
 function sameRequest(
   { protocol, body, bytes, fields }: Asked & Pick<Question, 'fields'> & { bytes: Buffer },
   { lane, model }: Choice,
-): Buffer {
+): { sent: Buffer; dropped: string[] } {
   if (protocol !== 'chat') {
+    const refuses = protocol === 'messages' && lane.dialectOf(model).systemTurns === false;
+    const told = refuses ? withoutInstructions(body) : {};
     // What a lane of chat completions wants back, a provider of this protocol refuses.
-    const cleaned = withoutSealed(protocol === 'messages' ? 'messages' : 'input', body);
-    return spliceJson(bytes, { ...fields, ...cleaned, model });
+    const cleaned = withoutSealed(protocol === 'messages' ? 'messages' : 'input', { ...body, ...told });
+    const sent = spliceJson(bytes, { ...fields, ...told, ...cleaned, model });
+    return { sent, dropped: told.messages ? [systemName(protocol)] : [] };
   }
   const bounded = { ...body, ...fields };
   const asks = body.stream === true && !asksUsage(body) && includingUsage(body);
@@ -270,13 +275,8 @@ function sameRequest(
   const isOlder = (fields !== undefined || lane.namesLimit) && lane.dialectOf(model).limit !== 'max_completion_tokens';
   const { signatures } = lane.dialectOf(model);
   const signed = signatures && missingSignatures(body['messages']);
-  return spliceJson(bytes, {
-    ...fields,
-    model,
-    ...asks,
-    ...signed,
-    ...(isUnnamed && isOlder && { max_tokens: limit }),
-  });
+  const older = isUnnamed && isOlder && { max_tokens: limit };
+  return { sent: spliceJson(bytes, { ...fields, model, ...asks, ...signed, ...older }), dropped: [] };
 }
 
 const includingUsage = (body: Value) => ({

@@ -27,6 +27,7 @@ export const modelDialect = z.strictObject({
   stop: z.boolean().optional(),
   forced_tools: z.boolean().optional(),
   signatures: z.literal('google').optional(),
+  system_turns: z.boolean().optional(),
   rename: z.record(fixed, name).optional(),
   drop: z.array(needless).optional(),
 });
@@ -98,8 +99,16 @@ export function toReshaping(...given: (ModelDialect | undefined)[]): Reshaping |
 
 /** The fields of a dialect that the file sets. */
 export function toDialect(given: ModelDialect | undefined): Partial<Dialect> {
-  const { thinking, sampling, limit, stop, forced_tools: forcedTools, signatures } = given ?? {};
-  const written = { thinking, sampling, limit, stop, forcedTools, signatures };
+  const {
+    thinking,
+    sampling,
+    limit,
+    stop,
+    forced_tools: forcedTools,
+    signatures,
+    system_turns: systemTurns,
+  } = given ?? {};
+  const written = { thinking, sampling, limit, stop, forcedTools, signatures, systemTurns };
   return Object.fromEntries(Object.entries(written).filter(([, value]) => value !== undefined));
 }
 
