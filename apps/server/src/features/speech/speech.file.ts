@@ -87,7 +87,7 @@ function toEntry(given: z.output<typeof entry>, clock: Pick<Clock, 'monotonic'>)
     baseUrl: (given.base_url ?? defaults.baseUrl ?? '').replace(/\/+$/, ''),
     key: new LaneKey({ env, file: path, commandMs: 0 }, clock),
     models,
-    diarizes: given.diarizes ?? defaults.diarizes,
+    diarizes: given.diarizes ?? (defaults.diarizes || isDiarizing(models[0] ?? '')),
     priority: given.priority,
     connectMs: given.connect_s * 1_000,
     totalMs: given.total_s * 1_000,
@@ -95,6 +95,9 @@ function toEntry(given: z.output<typeof entry>, clock: Pick<Clock, 'monotonic'>)
     minutePrice: given.prices[models[0] ?? '']?.minute ?? (isFree ? 0 : undefined),
   };
 }
+
+/** A model that its maker's name says tells speakers apart: `gpt-4o-transcribe-diarize`, also behind a reseller's prefix. */
+export const isDiarizing = (model: string): boolean => /diari[sz]e/i.test(model);
 
 /** What an entry of a kind has to say, and what it must not. */
 function faultOf(given: z.output<typeof entry>): string | undefined {

@@ -69,6 +69,26 @@ describe('openai', () => {
     assert.deepEqual([heard.words[0]?.startMs, heard.words[3]?.endMs], [120, 2_400]);
   });
 
+  test('is asked in the form that its model’s name says, whatever the file says of it', async () => {
+    for (const [model, more, form] of [
+      ['gpt-4o-transcribe-diarize', {}, 'diarized_json'],
+      ['openai/gpt-4o-transcribe-diarize', { diarizes: false }, 'diarized_json'],
+      ['openai/gpt-4o-mini-transcribe', {}, 'json'],
+      ['whisper-large-v3', {}, 'verbose_json'],
+    ] as const) {
+      await using server = await SpeechServer.listen(protocols.openai());
+      await using speech = openSpeech([entry('openai', `${server.url}/v1`, { models: [model], ...more })]);
+      await speech.hear({ terms: ['Kubernetes'] });
+      const fields = new Map(server.got[0]?.fields.map(([name, value]) => [name, value]));
+      const isDiarized = form === 'diarized_json';
+      assert.deepEqual(
+        [fields.get('response_format'), fields.get('chunking_strategy'), fields.has('prompt')],
+        [form, isDiarized ? 'auto' : undefined, !isDiarized],
+        model,
+      );
+    }
+  });
+
   test('of a model that gives text alone has its words spread over the window', async () => {
     await using server = await SpeechServer.listen(protocols.openai());
     await using speech = openSpeech([entry('openai', `${server.url}/v1`, { models: ['gpt-4o-transcribe'] })]);

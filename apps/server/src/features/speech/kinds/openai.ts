@@ -1,5 +1,6 @@
 import { isObject, objectsOf, textOf, type Value } from '@svc/inference';
 import { estimateWords, type HeardWord, segmentsInOrder } from '@svc/speech';
+import { isDiarizing } from '../speech.file.ts';
 import { ProviderFailure } from '../speech.errors.ts';
 import { askJson, formOf, msOf } from './ask.ts';
 import { type Asking, type KindHeard, termsWithin } from './kind.ts';
@@ -26,7 +27,8 @@ export async function openai(asking: Asking): Promise<KindHeard> {
 
 /** What is asked for in the form that the model has: later models than Whisper give text alone, or speakers without words. */
 function formatOf({ entry, window }: Asking, model: string): (readonly [string, string])[] {
-  if (entry.diarizes) {
+  // Its name says what it takes, whatever the file does: it refuses every other form.
+  if (entry.diarizes || isDiarizing(model)) {
     // These models refuse a prompt.
     return [
       ['response_format', 'diarized_json'],
@@ -35,7 +37,7 @@ function formatOf({ entry, window }: Asking, model: string): (readonly [string, 
   }
   const prompt = termsWithin(window.terms, 100, mostPrompt).join(', ');
   const prompted = prompt === '' ? [] : [['prompt', prompt] as const];
-  if (model.startsWith('gpt-')) return [['response_format', 'json'], ...prompted];
+  if (/(?:^|\/)gpt-/.test(model)) return [['response_format', 'json'], ...prompted];
   return [
     ['response_format', 'verbose_json'],
     ['timestamp_granularities[]', 'word'],
