@@ -57,6 +57,31 @@ describe('svc providers', () => {
     await assert.rejects(addProvider(place(), 'ollama', { ...withKey('right'), id: 'own' }), /--id/);
   });
 
+  test('an address without a path is the one below which models are listed, for each kind of that protocol', async () => {
+    const { keyFile } = withKey('right');
+    const added = async (kind: string, url: string, model?: string[]) => {
+      const id = `lane-${listProviders(place()).length}`;
+      await addProvider(place(), kind, { id, url, keyFile, ...(model && { model }) });
+      const lanes = JSON.parse(readFileSync(join(dataDir, 'providers.json'), 'utf8')).lanes as { base_url: string }[];
+      return lanes.at(-1)?.base_url;
+    };
+    const { url } = provider;
+    for (const kind of ['ollama', 'lmstudio', 'llamacpp', 'vllm', 'openai', 'responses']) {
+      assert.equal(await added(kind, url), `${url}/v1`, kind);
+      assert.equal(await added(kind, `${url}/`, ['small-1']), `${url}/v1`, kind);
+    }
+    assert.equal(await added('openai', `${url}/v1`), `${url}/v1`);
+    assert.equal(await added('openai', `${url}/other`, ['small-1']), `${url}/other`);
+    assert.equal(await added('anthropic', `${url}/v1/`, ['small-1']), url);
+    const { script } = provider;
+    provider.script = (response, taken) =>
+      taken.path === '/models'
+        ? replies({ data: [{ id: 'small-1' }] })(response, taken)
+        : replies({}, 404)(response, taken);
+    assert.equal(await added('openai', url), url, 'where that alone lists models');
+    provider.script = script;
+  });
+
   test('what cannot be used is said, and writes nothing', async () => {
     await assert.rejects(checkProviders(place()), /svc providers add/);
     await assert.rejects(addProvider(place(), 'openai', {}), /--key-env/);

@@ -27,7 +27,7 @@ type Aliases = Record<string, string[]>;
  */
 export async function addProvider(place: ProvidersPlace, kind: string, given: NewProvider): Promise<object> {
   const id = given.id ?? kind;
-  const lane = laneOf(id, kind, given);
+  const lane = await addressed(laneOf(id, kind, given));
   const parsed = parsedLane(lane, []);
   if (parsed.key.fault !== undefined) throw new CommandError(`${id}: ${parsed.key.fault}`);
   const models = given.model ?? (await listedBy(parsed));
@@ -69,6 +69,23 @@ function laneOf(id: string, kind: string, given: NewProvider): Value {
     // A machine of one's own sends no bill. Of the two names of the limit it may know the older one alone.
     ...(ownUrl !== undefined && { free: true, dialect: { limit: 'both' } }),
   };
+}
+
+/**
+ * The lane at the address that its protocol means. Everybody has `http://nas:11434` at hand: one without a path is tried with
+ * `/v1`, and stays as it is where that alone lists models. Anthropic's has none, as its routes begin with it.
+ */
+async function addressed(lane: Value): Promise<Value> {
+  const { protocol, baseUrl, key } = parsedLane(lane, []);
+  if (protocol === 'messages') return lane['base_url'] ? { ...lane, base_url: baseUrl.replace(/\/v1$/, '') } : lane;
+  if (new URL(baseUrl).pathname !== '/' || key.fault !== undefined) return lane;
+  const lists = async (url: string): Promise<boolean> => {
+    const at = parsedLane({ ...lane, base_url: url }, []);
+    const models = await modelsOf(at.wire.urlOf(`${url}/models`).href, await headersFor(at, false, {}));
+    return models !== undefined && models.length > 0;
+  };
+  const usual = `${baseUrl}/v1`;
+  return { ...lane, base_url: (await lists(usual)) || !(await lists(baseUrl)) ? usual : baseUrl };
 }
 
 /** Copies a key that only root can read for a platform that runs as another user; undefined where that is not needed. */

@@ -83,7 +83,7 @@ export function addSpeech(place: ProvidersPlace, kind: SpeechKind, given: NewSpe
   const entry: Value = {
     id,
     kind,
-    ...(given.url !== undefined && { base_url: given.url }),
+    ...(given.url !== undefined && { base_url: addressOf(kind, given.url) }),
     ...(given.keyEnv !== undefined && { api_key_env: given.keyEnv }),
     ...(given.keyFile !== undefined && { api_key_file: resolve(given.keyFile) }),
     ...(given.model !== undefined && { models: given.model }),
@@ -104,6 +104,10 @@ export function addSpeech(place: ProvidersPlace, kind: SpeechKind, given: NewSpe
     next: './svc providers check',
   };
 }
+
+/** OpenAI's routes are below a path; an address without one is that of the server. */
+const addressOf = (kind: SpeechKind, url: string): string =>
+  kind === 'openai' && URL.parse(url)?.pathname === '/' ? `${url.replace(/\/+$/, '')}/v1` : url;
 
 /** Whether `providers add` means a provider of speech: by its kind, or where a kind may be both, by what the caller says. */
 export const isSpeechKind = (kind: string, isSpeech: boolean): kind is SpeechKind =>
