@@ -9,8 +9,10 @@ import signal
 import sys
 import traceback
 
+from kernel_figures import Figures
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 MOST_TEXT = 65_536
-OUT = '/workspace/out'
 
 
 def cut(text):
@@ -74,17 +76,21 @@ class Session:
         import builtins
         builtins.__svc_shell__, builtins.__svc_pip__ = self.shell, self.pip
         self.count = 0
+        self.figures = Figures()
         self.running = False
         sys.argv = ['']
         sys.path[0] = ''
 
-    def run(self, code):
+    def run(self, code, env):
         self.count += 1
         name = f'<cell {self.count}>'
         linecache.cache[name] = (len(code), None, code.splitlines(True), name)
         answer = {'result': None, 'error': None, 'images': []}
+        self.figures.begin(self.count)
         try:
             self.running = True
+            attempt(lambda: os.environ.update(env))
+            attempt(find_packages)
             tree = parse(code, name)
             last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
             flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -97,9 +103,13 @@ class Session:
         except BaseException as error:
             answer['error'] = describe(error)
         try:
-            answer['images'] = self.figures()
+            self.figures.end()
+            if self.figures.failure and answer['error'] is None:
+                error, said = self.figures.failure
+                answer['error'] = {**describe(error), 'value': cut(said)}
         except BaseException as error:
             answer['error'] = answer['error'] or describe(error)
+        answer['images'] = self.figures.images
         self.running = False
         for stream in (sys.stdout, sys.stderr):
             try:
@@ -138,38 +148,21 @@ class Session:
             return asyncio.run(value)
         return value
 
-    def figures(self):
-        pyplot = sys.modules.get('matplotlib.pyplot')
-        if pyplot is None or not pyplot.get_fignums():
-            return []
-        os.makedirs(OUT, exist_ok=True)
-        made = []
-        for number in pyplot.get_fignums():
-            path = fresh(f'{OUT}/figure-{self.count}-{number}')
-            pyplot.figure(number).savefig(path, format='png', bbox_inches='tight')
-            made.append(os.path.relpath(path, '/workspace'))
-        pyplot.close('all')
-        return made
 
-
-def fresh(stem):
-    """A name that no file has: cells are counted anew after a restart, and figures of before stay."""
-    path, number = f'{stem}.png', 2
-    while os.path.lexists(path):
-        path, number = f'{stem}-{number}.png', number + 1
-    return path
+def is_ours(frames):
+    return os.path.dirname(frames.tb_frame.f_code.co_filename) == HERE
 
 
 def describe(error):
-    """Name, text and traceback of an exception; frames of this file are nobody's business."""
+    """Name, text and traceback of an exception; frames of these files are nobody's business."""
     try:
         frames = error.__traceback__
-        while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
+        while frames is not None and is_ours(frames):
             frames = frames.tb_next
         last = frames
         while last is not None and last.tb_next is not None:
-            # From here on it is what an interrupt or a command of the shell did in this file.
-            if last.tb_next.tb_frame.f_code.co_filename == __file__:
+            # From here on it is what an interrupt or a command of the shell did here.
+            if is_ours(last.tb_next):
                 last.tb_next = None
             last = last.tb_next
         lines = traceback.format_exception(type(error), error.with_traceback(frames), frames)
@@ -182,22 +175,27 @@ def describe(error):
 def reseed():
     """After a restore: forks of one snapshot must not draw the same numbers. The seed of hashes stays, it is fixed at start."""
     import random
-    random.seed()
+    attempt(random.seed)
     openssl = sys.modules.get('_ssl')
     if openssl is not None:
         # Seeds OpenSSL's first generator anew, also from the system; those of every thread follow it with their next number.
-        openssl.RAND_add(os.urandom(32), 0.0)
+        attempt(lambda: openssl.RAND_add(os.urandom(32), 0.0))
     numpy = sys.modules.get('numpy')
     if numpy is not None and 'numpy.random' in sys.modules:
-        numpy.random.seed()
+        attempt(lambda: numpy.random.seed())
+
+
+def attempt(call):
+    """What user code has put in the place of a library fails by itself, and the kernel goes on."""
+    try:
+        call()
+    except Exception:
+        pass
 
 
 def warm(modules):
     for name in modules:
-        try:
-            __import__(name)
-        except ImportError:
-            pass
+        attempt(lambda: __import__(name))
 
 
 def main():
@@ -214,9 +212,7 @@ def main():
                 return
             request = json.loads(line)
             if request['op'] == 'run':
-                os.environ.update(request['env'])
-                find_packages()
-                answer = session.run(request['code'])
+                answer = session.run(request['code'], request['env'])
             elif request['op'] == 'warm':
                 warm(request['modules'])
                 answer = {'done': True}

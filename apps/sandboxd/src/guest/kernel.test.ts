@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { type TestContext, test } from 'node:test';
+import { temporaryDirectory } from '../parts.testing.ts';
+
+interface Answer {
+  result: string | null;
+  error: { name: string; value: string; traceback: string } | null;
+  images: string[];
+}
+
+/** The Python kernel as the agent starts it, with the Python of this machine, in a workspace of its own. */
+class Kernel implements AsyncDisposable {
+  said = { stdout: '', stderr: '' };
+  readonly #child: ChildProcess;
+  readonly #answers: AsyncIterator<string>;
+
+  readonly workspace: string;
+
+  constructor(workspace: string) {
+    this.workspace = workspace;
+    const words = ['-B', '-u', join(import.meta.dirname, 'kernel.py'), '3', '4'];
+    const stdio = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] as const;
+    this.#child = spawn('python3', words, { cwd: workspace, stdio: [...stdio], detached: true });
+    const answers = this.#child.stdio[4] as Readable;
+    this.#answers = createInterface(answers)[Symbol.asyncIterator]();
+    for (const name of ['stdout', 'stderr'] as const) {
+      this.#child[name]?.on('data', (chunk: Buffer) => {
+        this.said[name] += chunk.toString();
+      });
+    }
+  }
+
+  async run(code: string): Promise<Answer> {
+    (this.#child.stdio[3] as Writable).write(`${JSON.stringify({ op: 'run', code, env: {} })}\n`);
+    const { value, done } = await this.#answers.next();
+    if (done) throw new Error(`the kernel ended: ${this.said.stderr}`);
+    return JSON.parse(value as string) as Answer;
+  }
+
+  /** Lets it end, and answers what it wrote to stderr all the while. */
+  async end(): Promise<string> {
+    const ended = once(this.#child, 'close');
+    (this.#child.stdio[3] as Writable).end();
+    await ended;
+    return this.said.stderr;
+  }
+
+  async [Symbol.asyncDispose]() {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, 'close');
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+}
+
+const startKernel = async (t: TestContext): Promise<Kernel> => new Kernel(await temporaryDirectory(t));
+
+/** As much of matplotlib as the kernel asks for: a figure whose title is `bad` fails while it is drawn. */
+const matplotlib = {
+  '__init__.py': `rcParams = {'savefig.dpi': 'figure', 'savefig.pad_inches': 0}`,
+  '_pylab_helpers.py': 'class Gcf: figs = {}',
+  'pyplot.py': `
+from matplotlib._pylab_helpers import Gcf
+class Box:
+    width = height = 1
+    def padded(self, _): return self
+class Figure:
+    dpi, axes = 100, []
+    def __init__(self, title='', size=(1, 1)): self.title, self.size = title, size
+    def get_size_inches(self): return self.size
+    def get_suptitle(self): return self.title
+    def draw_without_rendering(self): pass
+    def get_tightbbox(self): return Box()
+    def savefig(self, path, **how):
+        open(path, 'w').write(self.title)
+        if self.title == 'bad': raise ValueError('no such glyph')
+def figure(number=None, **how):
+    if number is None:
+        number = len(Gcf.figs) + 1
+        Gcf.figs[number] = Figure(**how)
+    return Gcf.figs[number]
+def get_fignums(): return list(Gcf.figs)
+def close(_): Gcf.figs.clear()`,
+};
+
+async function startDrawing(t: TestContext): Promise<Kernel> {
+  const kernel = await startKernel(t);
+  await mkdir(join(kernel.workspace, 'matplotlib'));
+  for (const [name, code] of Object.entries(matplotlib)) {
+    await writeFile(join(kernel.workspace, 'matplotlib', name), code);
+  }
+  await kernel.run('import matplotlib.pyplot as plt');
+  return kernel;
+}
+
+test('a figure that cannot be drawn is told once, with its title, and costs neither the others nor later cells', async (t) => {
+  await using kernel = await startDrawing(t);
+  const drawn = await kernel.run(`for title in ('one', 'bad', 'three'): plt.figure(title=title)\n7`);
+  assert.deepEqual(drawn.images, ['out/figure-2-1.png', 'out/figure-2-3.png']);
+  const told = 'figure 2 of this cell ("bad") could not be drawn: no such glyph';
+  assert.deepEqual([drawn.result, drawn.error?.name, drawn.error?.value], ['7', 'ValueError', told]);
+  assert.deepEqual(await kernel.run('1 + 1'), { result: '2', error: null, images: [] });
+  const left = await kernel.run(
+    'plt.figure(title="bad"); sorted(os.listdir("out")) if (os := __import__("os")) else 0',
+  );
+  assert.equal(left.result, "['figure-2-1.png', 'figure-2-3.png']");
+  // The cell's own error comes first, and what could not be drawn is told beside it.
+  const both = await kernel.run('plt.figure(title="bad")\n1 / 0');
+  assert.equal(both.error?.name, 'ZeroDivisionError');
+  assert.equal(
+    (await kernel.end()).split('\n').filter((line) => line.includes('("bad") could not be drawn')).length,
+    3,
+  );
+});
+
+test('of a cell 100 figures are kept, and none that is too large; how many were left out is told', async (t) => {
+  await using kernel = await startDrawing(t);
+  const many = await kernel.run('for _ in range(10_000): plt.figure()');
+  assert.deepEqual([many.images.length, many.error], [100, null]);
+  const large = await kernel.run('for side in (1, 1_000, 1): plt.figure(size=(side, side))');
+  assert.equal(large.images.length, 2);
+  assert.match(
+    large.error?.value ?? '',
+    /^figure 2 of .*: it has 100,000 x 100,000 pixels, and 64,000,000 are the most$/,
+  );
+  assert.match(await kernel.end(), /^svc: 9,900 figures were left out: a cell keeps 100$/m);
+});
+
+test('no place for figures, and libraries that user code broke, are errors of that cell alone', async (t) => {
+  await using kernel = await startDrawing(t);
+  const full = await kernel.run('open("out", "w").close(); plt.figure(); 1');
+  assert.deepEqual([full.result, full.error?.name], ['1', 'FileExistsError']);
+  assert.equal((await kernel.run('import os, sys; sys.path = os.environ = None; 2')).result, '2');
+  assert.deepEqual(await kernel.run('3'), { result: '3', error: null, images: [] });
+});

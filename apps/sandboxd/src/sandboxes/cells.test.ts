@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { type Daemon, skip, startDaemon } from '../testing.ts';
+
+// Cells with the libraries of the image. What the kernel does alone is proven in guest/kernel.test.ts.
+describe('cells', { skip }, () => {
+  let daemon: Daemon;
+  const id = randomUUID();
+  before(async () => {
+    daemon = await startDaemon(['--warm', '0']);
+    assert.equal((await daemon.create(id, { backend: 'v1' })).status, 200);
+  });
+  after(() => daemon.stop());
+
+  test('matplotlib’s figures are drawn each by itself: one that fails is told, one with a part far outside keeps its size', async () => {
+    const drawn = await daemon.code(
+      id,
+      `import matplotlib.pyplot as plt
+plt.figure().add_subplot().text(1e6, 1e6, 'far')
+plt.figure(); plt.title('Yo "Ba$$in"')
+plt.figure(); plt.plot([1, 2])
+None`,
+    );
+    assert.deepEqual(drawn.images, ['out/figure-1-1.png', 'out/figure-1-3.png']);
+    assert.match(drawn.error?.value ?? '', /^figure 2 of this cell \("Yo "Ba\$\$in""\) could not be drawn: /);
+    assert.match(drawn.stderr, /^svc: figure 2 of this cell/);
+    const next = await daemon.code(id, '1 + 1');
+    assert.deepEqual([next.result, next.error, next.images], ['2', null, []]);
+    const sizes = await daemon.exec(id, { shell: 'file out/*.png | grep -o "[0-9]* x [0-9]*"' });
+    assert.match(sizes.stdout, /^640 x 480\n/);
+  });
+});
