@@ -10,6 +10,7 @@ import sys
 import traceback
 
 from kernel_figures import Figures
+from kernel_imports import Changes
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MOST_TEXT = 65_536
@@ -76,7 +77,7 @@ class Session:
         import builtins
         builtins.__svc_shell__, builtins.__svc_pip__ = self.shell, self.pip
         self.count = 0
-        self.figures = Figures()
+        self.figures = Figures(Changes())
         self.running = False
         sys.argv = ['']
         sys.path[0] = ''

@@ -17,14 +17,25 @@ MOST_TITLE = 60
 class Figures:
     """What the cells draw. Numbers count the figures of a cell, in the order in which they are stored."""
 
-    def __init__(self):
+    def __init__(self, changes):
         self.begin(0)
+        # What plt.show() calls for each figure that is open, and fig.show() for its own, where there is no screen.
+        changes.after('matplotlib.backend_bases', lambda module: setattr(module.FigureManagerBase, 'show', self.shower()))
 
     def begin(self, cell):
         self.cell, self.count, self.left_out = cell, 0, 0
         self.images = []
         # The exception that the first one failed with.
         self.failure = None
+
+    def shower(self):
+        def show(manager):
+            """Stores the figure, and closes it: what is drawn next is a picture of its own."""
+            try:
+                self.store(manager.canvas.figure)
+            finally:
+                close(sys.modules.get('matplotlib.pyplot'), manager.num)
+        return show
 
     def end(self):
         """Stores what is open, in the order in which it was made, and closes all of it, whatever happens."""
@@ -96,7 +107,9 @@ def close(pyplot, which):
     try:
         pyplot.close(which)
     except Exception:
-        sys.modules['matplotlib._pylab_helpers'].Gcf.figs.clear()
+        figures = sys.modules['matplotlib._pylab_helpers'].Gcf.figs
+        for number in list(figures) if which == 'all' else [which]:
+            figures.pop(number, None)
 
 
 def tell(text):

@@ -30,4 +30,24 @@ None`,
     const sizes = await daemon.exec(id, { shell: 'file out/*.png | grep -o "[0-9]* x [0-9]*"' });
     assert.match(sizes.stdout, /^640 x 480\n/);
   });
+
+  test('plt.show() and fig.show() store what is open and close it, so that each plot is a picture of its own', async () => {
+    const code = `import matplotlib
+matplotlib.use('Agg')
+import matplotlib.pyplot as plt, pandas as pd
+for name, values in {'a': [1, 2], 'b': [2, 1]}.items():
+    pd.Series(values).plot(title=name)
+    plt.show()
+first, second = plt.figure(), plt.figure()
+second.show()
+plt.title('$$x$')
+plt.show()
+open_now = plt.get_fignums()
+plt.plot([3])
+open_now`;
+    const drawn = await daemon.code(id, code);
+    const number = drawn.execution_count;
+    const names = [1, 2, 3, 4, 5].map((one) => `out/figure-${number}-${one}.png`);
+    assert.deepEqual([drawn.images, drawn.result, drawn.error], [names, '[]', null]);
+  });
 });
