@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfig } from '../config.ts';
-import { environmentOf } from './apart.ts';
+import { environmentOf, nextLevel } from './apart.ts';
 import { configAt } from './place.ts';
 
 test('the process that makes backups reaches the bucket that was chosen, whatever else settings say of one', () => {
@@ -24,4 +24,9 @@ test('the process that makes backups reaches the bucket that was chosen, whateve
     secretAccessKey: 'secret',
   });
   assert.equal(environment['SVC_BACKUP_S3_SECRET_ACCESS_KEY_FILE'], undefined);
+});
+
+test('a command apart is hurried to the share of its starter, and never past it', () => {
+  assert.deepEqual([nextLevel(19, 0), nextLevel(1, 0), nextLevel(0, 0)], [18, 0, 0]);
+  assert.deepEqual([nextLevel(12, 11), nextLevel(11, 11)], [11, 11]);
 });

@@ -29,21 +29,26 @@ const leastShare = 19;
 /** After as long it is one level above: on a machine that is always full the least share is 1 part in 70, and it would not end. */
 const patienceMs = 3_000;
 
-/** The level of a session below others; what a session that was hurried starts goes on from where that is. */
-function firstLevel(): number {
+/** The level of this session; 0 where it is one like others, or sessions are not weighed. */
+function ownLevel(): number {
   try {
-    return Number(/nice ([1-9]\d?)$/m.exec(readFileSync('/proc/self/autogroup', 'utf8'))?.[1] ?? leastShare);
+    return Number(/nice ([1-9]\d?)$/m.exec(readFileSync('/proc/self/autogroup', 'utf8'))?.[1] ?? 0);
   } catch {
-    // Sessions are not weighed here.
-    return leastShare;
+    return 0;
   }
 }
 
-/** Gives a session more of the machine the longer it takes, to the share of any other. */
+/** The level of a session below others; what a session that was hurried starts goes on from where that is. */
+const firstLevel = (): number => ownLevel() || leastShare;
+
+/** The level after another: one above, and never above that of the session which started it. */
+export const nextLevel = (level: number, own: number): number => Math.max(level - 1, own, 0);
+
+/** Gives a session more of the machine the longer it takes, to the share of the session that started it. */
 function hurry(pid: number | undefined, first: number): NodeJS.Timeout {
   let level = first;
   const timer = setInterval(() => {
-    level -= 1;
+    level = nextLevel(level, ownLevel());
     writeFile(`/proc/${pid}/autogroup`, String(level)).catch(() => {});
     if (level <= 0) clearInterval(timer);
   }, patienceMs);

@@ -246,7 +246,9 @@ export class MediaFiles {
     await access(input).catch(() => {
       throw new Error('the recording is not where it was');
     });
-    const ended = await this.#programs.run(words, { ms, signal, onLine });
+    const ran = await this.#programs.run(words, { ms, signal, onLine });
+    // Where the system refuses a lower priority `nice` says so, and goes on.
+    const ended = { ...ran, said: ran.said.replace(/^nice: cannot set niceness: .*\n?/, '') };
     if (/^(?:bwrap|setpriv|prlimit|nice): /.test(ended.said)) throw new Error('the cage of a recording did not start');
     if (ended.code !== 0) {
       // Its words name the file.

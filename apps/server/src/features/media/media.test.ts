@@ -287,7 +287,7 @@ describe('files that lie', () => {
       'svg.wav': `<svg xmlns="http://www.w3.org/2000/svg"><image href="${url}/x.png"/></svg>`,
       'text.wav': 'Hello, I am a letter.\n'.repeat(200),
     };
-    const bare = openMedia({ chains: chains.slice(1) });
+    const bare = openMedia({ chains: chains.filter(({ kind }) => kind === 'none') });
     assert.equal((await bare.ready()).cage, 'none');
     const both = Object.entries(files).flatMap(([name, content]) => [media, bare].map((by) => ({ name, content, by })));
     for (const { name, content, by } of both) {
@@ -358,6 +358,21 @@ describe('files that lie', () => {
       if (isTaken) assert.equal((await media.probe(file, never)).durationMs, 10_800_000);
       else await assert.rejects(media.probe(file, never), refused('too_long'));
     }
+  });
+
+  test('where the system refuses a lower priority recordings are read without it, and it is no fault of theirs', async () => {
+    const refusing = 'echo "nice: cannot set niceness: Permission denied" >&2; exec "$@"';
+    const plain = openMedia({ chains: [{ kind: 'none', words: ['sh', '-c', refusing, 'sh'] }] });
+    const damaged = made('not-nice.mp3', Buffer.alloc(100_000, 7));
+    await assert.rejects(plain.silences(damaged, never), refused('damaged'));
+  });
+
+  test('limits that the system refuses cost no cage', async () => {
+    const limitless = chains.map(({ kind, words }) => ({
+      kind,
+      words: words.map((word) => (word === 'prlimit' ? 'false' : word)),
+    }));
+    assert.equal((await openMedia({ chains: limitless }).ready()).cage, (await media.ready()).cage);
   });
 
   test('files without sound, damaged ones, and ones with too many tracks are told apart', async () => {

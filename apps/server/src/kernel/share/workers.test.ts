@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { getPriority } from 'node:os';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../base/clock.ts';
@@ -55,5 +58,21 @@ describe('workers', () => {
   it('see nothing of the environment of their owner', async () => {
     await using workers = open();
     assert.equal(await workers.do('a', { kind: 'environment', text: '' }), '');
+  });
+
+  it('yield to requests, and have no better priority than a platform that was started with nice', async (t) => {
+    const own = getPriority();
+    const cases = [
+      { given: 0, wanted: Math.max(own, 10) },
+      { given: 12, wanted: Math.min(own + 12, 19) },
+    ];
+    for (const { given, wanted } of cases) {
+      const words = ['-n', String(given), process.execPath, options.program];
+      const worker = spawn('nice', words, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+      t.after(() => worker.kill('SIGKILL'));
+      worker.send({ kind: 'priority', text: '' });
+      const [said] = await Promise.race([once(worker, 'message'), once(worker, 'exit')]);
+      assert.equal((said as { result?: string } | null)?.result, String(wanted));
+    }
   });
 });

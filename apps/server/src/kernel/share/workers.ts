@@ -59,6 +59,7 @@ export class Workers<Work extends { readonly kind: string }, Results extends Rec
   readonly #turns: Share;
   readonly #idle: Hand[] = [];
   readonly #all = new Set<ChildProcess>();
+  #isTold = false;
 
   constructor({ clock, log }: { readonly clock: Clock; readonly log: Log }, options: WorkersOptions) {
     this.#options = options;
@@ -103,12 +104,20 @@ export class Workers<Work extends { readonly kind: string }, Results extends Rec
     try {
       const said = await this.#answer(hand.worker, work, signal);
       isWell = said.heldBytes <= this.#options.mostHeldBytes;
+      this.#tell(said.unyielding);
       if (said.failed !== undefined) throw new WorkFailed(said.failed, said.message);
       return said.result;
     } finally {
       if (isWell) this.#rest(hand);
       else await this.#end(hand.worker);
     }
+  }
+
+  /** Says once that workers have the priority of the platform: requests may wait for documents. */
+  #tell(unyielding: string | undefined): void {
+    if (unyielding === undefined || this.#isTold) return;
+    this.#isTold = true;
+    this.#log.warn({ reason: unyielding }, 'the system lets no worker yield to requests');
   }
 
   /** The worker's answer; fails when it dies, takes too long or is called off. */

@@ -1,4 +1,4 @@
-import { constants, setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 
 /** A worker's answer to one piece of work. */
@@ -9,6 +9,8 @@ export interface WorkerSaid {
   readonly message?: string;
   /** Bytes that it still holds, for its owner to end a worker that has grown. */
   readonly heldBytes: number;
+  /** With its first answer: why it could not yield to others. */
+  readonly unyielding?: string;
 }
 
 /**
@@ -17,7 +19,7 @@ export interface WorkerSaid {
  */
 export function serveWork(doWork: (work: never) => Promise<unknown>, kindOf: (error: unknown) => string): void {
   // Requests come before documents: with a core each for two of these, `/health` took 350 ms at p99 (bench/transcripts.ts).
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  unyielding = yieldToOthers();
   // The owner sends the next piece after the answer.
   process.on('message', (work) => {
     void doWork(work as never).then(
@@ -30,7 +32,26 @@ export function serveWork(doWork: (work: never) => Promise<unknown>, kindOf: (er
   process.on('disconnect', () => process.exit(0));
 }
 
+/** Why this worker could not yield; told once. */
+let unyielding: string | undefined;
+
+/**
+ * Takes a lower priority, and never a better one than that of the platform, which somebody may have started with `nice`. Answers why the
+ * system refused.
+ */
+function yieldToOthers(): string | undefined {
+  const wanted = constants.priority.PRIORITY_BELOW_NORMAL;
+  try {
+    if (getPriority() < wanted) setPriority(wanted);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
 function say(said: Omit<WorkerSaid, 'heldBytes'>): void {
   const { used_heap_size: heap, external_memory: external } = getHeapStatistics();
-  process.send?.({ ...said, heldBytes: heap + external } satisfies WorkerSaid);
+  const notice = unyielding === undefined ? {} : { unyielding };
+  unyielding = undefined;
+  process.send?.({ ...said, heldBytes: heap + external, ...notice } satisfies WorkerSaid);
 }
