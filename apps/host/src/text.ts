@@ -1,3 +1,5 @@
+import { withoutPartial } from '@svc/contract';
+
 /** Bytes as text that fits into a result. */
 interface Decoded {
   text: string;
@@ -20,15 +22,4 @@ export function decodeWithin(buffer: Buffer, maxJson: number, cut: boolean): Dec
     }
     kept = withoutPartial(kept.subarray(0, kept.length >> 1));
   }
-}
-
-/** `buffer` without an unfinished UTF-8 sequence at its end. */
-function withoutPartial(buffer: Buffer): Buffer {
-  for (let back = 1; back <= 3 && back <= buffer.length; back += 1) {
-    const byte = buffer[buffer.length - back] ?? 0;
-    if ((byte & 0b1100_0000) === 0b1000_0000) continue;
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-    return length > back ? buffer.subarray(0, buffer.length - back) : buffer;
-  }
-  return buffer;
 }

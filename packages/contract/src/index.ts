@@ -256,4 +256,5 @@ export {
   vocabularyEntry,
 } from './transcripts.shapes.ts';
 export { upload } from './uploads.ts';
+export { lastWhole, withoutPartial } from './characters.ts';
 export { wordsFor } from './words.ts';

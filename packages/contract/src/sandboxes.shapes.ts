@@ -279,7 +279,9 @@ export const codeResult = z
   .object({
     stdout: z.string(),
     stderr: z.string(),
-    truncated,
+    truncated: z
+      .array(z.enum(['stdout', 'stderr', 'result', 'error']))
+      .describe('What was cut: an output at 1 MiB, the result or the text of an error at 64 KiB'),
     result: z.string().nullable().describe('`repr` of the last expression, at most 64 KiB'),
     error: z.object({ name: z.string(), value: z.string(), traceback: z.string() }).nullable(),
     duration_ms: z.int(),

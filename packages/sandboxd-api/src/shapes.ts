@@ -126,7 +126,7 @@ export type CodeRequest = z.infer<typeof codeRequest>;
 
 /** Result of a cell, and whether the workspace changed; a node of the version before answers fewer fields. */
 export type CodeResult = Omit<z.infer<typeof codeResult>, 'truncated'> & {
-  truncated?: ('stdout' | 'stderr')[];
+  truncated?: z.infer<typeof codeResult>['truncated'];
   changed?: boolean;
 };
 /** An entry of a directory; `path` is relative to `/workspace`, `mtime` RFC 3339. */

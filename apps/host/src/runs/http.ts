@@ -18,6 +18,7 @@ export async function runHttp(task: RunTask, { machine, signal, onTail }: Execut
   // A server that echoes the request must not put its secrets where readers of runs can see them.
   const tail = createTail(createScrubber(new Map([...secretsOf(spec.headers ?? {}), ['key', machine.key]])));
   onTail(tail);
+  let left = mostBytes;
   try {
     const response = await follow(spec.url, {
       method: spec.method,
@@ -26,11 +27,10 @@ export async function runHttp(task: RunTask, { machine, signal, onTail }: Execut
       redirect: 'manual',
       signal,
     });
-    let left = mostBytes;
     for await (const chunk of response.body ?? []) {
       tail.push(Buffer.from(chunk).subarray(0, left));
       left -= chunk.length;
-      if (left <= 0) break;
+      if (left < 0) break;
     }
     const { expect_status: expected } = spec;
     const ok = expected === undefined ? response.ok : response.status === expected;
@@ -39,7 +39,7 @@ export async function runHttp(task: RunTask, { machine, signal, onTail }: Execut
     if (signal.aborted) throw reasonOf(signal);
     throw new OpError(describe(error), { cause: error });
   } finally {
-    tail.end();
+    tail.end(left < 0);
   }
 }
 

@@ -41,3 +41,13 @@ test('the hash of a long output does not depend on how it came', () => {
   assert.equal(hashes.size, 1);
   assert.match([...hashes][0] ?? '', /^[0-9a-f]{64}$/);
 });
+
+test('an output that was cut inside of a character ends with the one before', () => {
+  const textBy = (isCut: boolean): string => {
+    const tail = createTail(createScrubber(new Map()));
+    tail.push(Buffer.from('one ț').subarray(0, 5));
+    tail.end(isCut);
+    return tail.text();
+  };
+  assert.deepEqual([textBy(true), textBy(false)], ['one ', 'one \ufffd']);
+});

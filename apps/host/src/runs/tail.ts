@@ -8,8 +8,8 @@ export interface OutputTail {
   push(chunk: Buffer): void;
   /** Calls `handler` with all text from now on, as it may be sent. */
   follow(handler: (text: string) => void): void;
-  /** Nothing more comes. */
-  end(): void;
+  /** Nothing more comes; what `isCut` ends in half a character, and that is left out. */
+  end(isCut?: boolean): void;
   /** At most 64 Ki characters (UTF-16 units), well-formed, without NUL and secrets. */
   text(): string;
   /** Hash of everything that was written, normalised; undefined while the tail is everything: the gateway hashes that. */
@@ -38,7 +38,7 @@ export function createTail(scrubber: Scrubber): OutputTail {
   return {
     follow: (handler) => void (onText = handler),
     push: (chunk) => take(stream.push(decoder.write(chunk))),
-    end: () => take(stream.push(decoder.end()) + stream.end()),
+    end: (isCut = false) => take(stream.push(isCut ? '' : decoder.end()) + stream.end()),
     // A cut may leave the second half of a character.
     text: () => (/^[\uDC00-\uDFFF]/.test(tail) ? tail.slice(1) : tail).toWellFormed(),
     hash: () => (length <= keepLength ? undefined : digest.end()),

@@ -21,6 +21,13 @@ def cut(text):
     return text if len(data) <= MOST_TEXT else data[:MOST_TEXT].decode('utf-8', 'ignore')
 
 
+def bounded(answer):
+    """The texts of an answer at their limit, and the names of those that were longer."""
+    result, error = answer['result'], answer['error']
+    short = {'result': None if result is None else cut(result), 'error': error and {key: cut(text) for key, text in error.items()}}
+    return {**short, 'cut': [name for name, text in short.items() if text != answer[name]]}
+
+
 # `!command` and `%pip …`, at the beginning of a line.
 MAGIC = re.compile(r'^(\s*)(?:!(.+)|%pip\s+(.+))$', re.DOTALL)
 
@@ -100,14 +107,14 @@ class Session:
                 value = self.execute(compile(ast.Expression(last.value), name, 'eval', flags))
                 if value is not None:
                     self.names['_'] = value
-                    answer['result'] = cut(repr(value))
+                    answer['result'] = repr(value)
         except BaseException as error:
             answer['error'] = describe(error)
         try:
             self.figures.end()
             if self.figures.failure and answer['error'] is None:
                 error, said = self.figures.failure
-                answer['error'] = {**describe(error), 'value': cut(said)}
+                answer['error'] = {**describe(error), 'value': said}
         except BaseException as error:
             answer['error'] = answer['error'] or describe(error)
         answer['images'] = self.figures.images
@@ -117,7 +124,7 @@ class Session:
                 stream.flush()
             except BaseException:
                 pass
-        return answer
+        return {**answer, **bounded(answer)}
 
     def interrupted(self, *_):
         """One that comes too late for its cell is none for the next."""
@@ -170,7 +177,7 @@ def describe(error):
         text, value = ''.join(lines), str(error)
     except BaseException:
         text = value = ''
-    return {'name': type(error).__name__, 'value': cut(value), 'traceback': cut(text)}
+    return {'name': type(error).__name__, 'value': value, 'traceback': text}
 
 
 def reseed():

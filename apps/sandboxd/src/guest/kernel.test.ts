@@ -12,6 +12,7 @@ interface Answer {
   result: string | null;
   error: { name: string; value: string; traceback: string } | null;
   images: string[];
+  cut: string[];
 }
 
 /** The Python kernel as the agent starts it, with the Python of this machine, in a workspace of its own. */
@@ -105,7 +106,7 @@ test('a figure that cannot be drawn is told once, with its title, and costs neit
   assert.deepEqual(drawn.images, ['out/figure-2-1.png', 'out/figure-2-3.png']);
   const told = 'figure 2 of this cell ("bad") could not be drawn: no such glyph';
   assert.deepEqual([drawn.result, drawn.error?.name, drawn.error?.value], ['7', 'ValueError', told]);
-  assert.deepEqual(await kernel.run('1 + 1'), { result: '2', error: null, images: [] });
+  assert.deepEqual(await kernel.run('1 + 1'), { result: '2', error: null, images: [], cut: [] });
   const left = await kernel.run(
     'plt.figure(title="bad"); sorted(os.listdir("out")) if (os := __import__("os")) else 0',
   );
@@ -137,5 +138,14 @@ test('no place for figures, and libraries that user code broke, are errors of th
   const full = await kernel.run('open("out", "w").close(); plt.figure(); 1');
   assert.deepEqual([full.result, full.error?.name], ['1', 'FileExistsError']);
   assert.equal((await kernel.run('import os, sys; sys.path = os.environ = None; 2')).result, '2');
-  assert.deepEqual(await kernel.run('3'), { result: '3', error: null, images: [] });
+  assert.deepEqual(await kernel.run('3'), { result: '3', error: null, images: [], cut: [] });
+});
+
+test('a result and an error of over 64 KiB end with a whole character, and are told as cut', async (t) => {
+  await using kernel = await startKernel(t);
+  const long = await kernel.run(`class Long:\n  def __repr__(self): return 'x' + 'ț' * 40_000\nLong()`);
+  assert.deepEqual([long.result, long.cut], [`x${'ț'.repeat(32_767)}`, ['result']]);
+  const failed = await kernel.run(`raise ValueError('x' + 'ț' * 40_000)`);
+  assert.deepEqual([failed.error?.value, failed.cut], [`x${'ț'.repeat(32_767)}`, ['error']]);
+  assert.deepEqual((await kernel.run(`'x' * 65_534`)).cut, []);
 });

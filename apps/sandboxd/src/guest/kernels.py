@@ -208,6 +208,7 @@ class Cell(Owner):
             'result': text_of(answer.get('result')),
             'error': error_of(answer.get('error')),
             'images': images_of(answer.get('images')),
+            'cut': [name for name in ('result', 'error') if name in list_of(answer.get('cut'))],
             'duration_ms': round((time.monotonic() - self.began) * 1000),
             'execution_count': self.number,
             'kernel_restarted': reason is not None,
@@ -233,8 +234,12 @@ def text_of(value):
     return value.encode('utf-8', 'replace')[:65_536].decode('utf-8', 'ignore')
 
 
+def list_of(value):
+    return value if isinstance(value, list) else []
+
+
 def images_of(value):
-    images = value if isinstance(value, list) else []
+    images = list_of(value)
     return [image[:1024] for image in images[:100] if isinstance(image, str)]
 
 

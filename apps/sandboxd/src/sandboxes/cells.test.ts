@@ -50,4 +50,15 @@ open_now`;
     const names = [1, 2, 3, 4, 5].map((one) => `out/figure-${number}-${one}.png`);
     assert.deepEqual([drawn.images, drawn.result, drawn.error], [names, '[]', null]);
   });
+
+  test('what is cut at 1 MiB, of a command and of a cell, ends with a whole character', async () => {
+    // A character of two bytes each, and one byte before them.
+    const whole = `x${'ț'.repeat(524_287)}`;
+    const write = `print('x' + 'ț' * 600_000)`;
+    const command = await daemon.exec(id, { language: 'python', code: write });
+    assert.ok(command.stdout === whole, command.stdout.slice(-20));
+    const cell = await daemon.code(id, `${write}\n'ț' * 40_000`);
+    assert.ok(cell.stdout === whole, cell.stdout.slice(-20));
+    assert.deepEqual([cell.result?.length, cell.truncated], [32_768, ['stdout', 'result']]);
+  });
 });

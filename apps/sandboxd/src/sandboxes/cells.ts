@@ -1,3 +1,4 @@
+import { withoutPartial } from '@svc/contract';
 import type { CodeRequest, CodeResult } from '@svc/sandboxd-api';
 import { NodeError } from '../error.ts';
 import { type CellError, type GuestEnd, isRefusal } from '../wire/messages.ts';
@@ -50,6 +51,7 @@ export async function runCode(
       result: null,
       error,
       images: [],
+      cut: [],
       duration_ms: timeout_ms,
       execution_count: 0,
       kernel_restarted: true,
@@ -58,15 +60,21 @@ export async function runCode(
     const end = await guarded({ ...guard, late }, ended.promise);
     if (await context.workspaces.isTooLarge(entry.record.instance, Date.now() - began)) throw tooLarge(context);
     return {
-      stdout: Buffer.concat(text[1]).toString(),
-      stderr: Buffer.concat(text[2]).toString(),
-      truncated: [...truncated],
+      stdout: textOf(text[1], truncated.has('stdout')),
+      stderr: textOf(text[2], truncated.has('stderr')),
+      truncated: [...truncated, ...end.cut],
       ...shownOf(end),
       changed: await hasChanged(context, entry, began - tickMs),
     };
   } finally {
     release();
   }
+}
+
+/** A stream of a cell; one that was cut ends with a whole character. */
+function textOf(chunks: Buffer[], isCut: boolean): string {
+  const bytes = Buffer.concat(chunks);
+  return (isCut ? withoutPartial(bytes) : bytes).toString();
 }
 
 /** The fields of an answer that the agent has said, and no others. */

@@ -136,7 +136,11 @@ async function command(
         // An event takes no credit: each is passed on once, however often an agent says it.
         if (!untold.delete(what)) return;
         if (what === 'start') sink.event({ type: 'start' }, () => {});
-        else sink.event({ type: 'truncated', stream: what }, () => {});
+        else {
+          // The half of a character that the limit left.
+          decoders[what === 'stdout' ? 1 : 2] = new StringDecoder('utf8');
+          sink.event({ type: 'truncated', stream: what }, () => {});
+        }
       },
       close(end, lost) {
         // Incomplete characters at the end of a stream.

@@ -64,6 +64,7 @@ test('what an agent says that lies is read as the defaults', () => {
     result: null,
     error: null,
     images: [],
+    cut: [],
     duration_ms: Number.NaN,
     execution_count: Number.NaN,
     kernel_restarted: false,

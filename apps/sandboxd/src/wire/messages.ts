@@ -84,6 +84,11 @@ export const guestEnds = {
     /** A refusal has a code, an exception of the cell has a name. */
     error: z.union([guestError, cellError]).nullable().catch(null),
     images: z.array(z.string()).catch([]),
+    /** What was longer than 64 KiB. */
+    cut: z
+      .array(z.enum(['result', 'error']))
+      .max(2)
+      .catch([]),
     duration_ms: number,
     execution_count: number,
     kernel_restarted: z.boolean().catch(false),

@@ -56,7 +56,7 @@ ChatCompletionChoicesItemMessage = TypedDict("ChatCompletionChoicesItemMessage",
 
 Citation = TypedDict("Citation", {"seq": "int", "speaker": "str", "start_ms": "int", "end_ms": "int", "quote": "NotRequired[str]"})
 
-CodeResult = TypedDict("CodeResult", {"stdout": "str", "stderr": "str", "truncated": "List[Literal[\"stdout\", \"stderr\"]]", "result": "Union[str, None]", "error": "Union[CodeResultError1, None]", "duration_ms": "int", "execution_count": "int", "kernel_restarted": "bool", "restart_reason": "NotRequired[str]", "images": "List[str]"})
+CodeResult = TypedDict("CodeResult", {"stdout": "str", "stderr": "str", "truncated": "List[Literal[\"stdout\", \"stderr\", \"result\", \"error\"]]", "result": "Union[str, None]", "error": "Union[CodeResultError1, None]", "duration_ms": "int", "execution_count": "int", "kernel_restarted": "bool", "restart_reason": "NotRequired[str]", "images": "List[str]"})
 
 CodeResultError1 = TypedDict("CodeResultError1", {"name": "str", "value": "str", "traceback": "str"})
 

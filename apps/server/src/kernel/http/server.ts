@@ -4,6 +4,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
+import { withoutPartial } from '@svc/contract';
 import fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify';
 import { readNamedFile } from '../../config.handed.ts';
 import { ConfigError } from '../../config.ts';
@@ -168,8 +169,9 @@ function acceptJson(app: FastifyInstance): void {
 }
 
 /**
- * Bodies of any content type, or of none, in this scope: the first `most` bytes are kept and the rest is read past. A longer
- * one than any request may have is answered before its end: what a job says counts, however much it prints.
+ * Bodies of any content type, or of none, in this scope: the first `most` bytes are kept, to the edge of a character, and the
+ * rest is read past. A longer one than any request may have is answered before its end: what a job says counts, however much
+ * it prints.
  */
 export function acceptAnything(scope: FastifyInstance, most: number): void {
   scope.removeAllContentTypeParsers();
@@ -182,7 +184,8 @@ export function acceptAnything(scope: FastifyInstance, most: number): void {
     const answer = (error: Error | null): void => {
       if (answered) return;
       answered = true;
-      done(error, Buffer.concat(kept));
+      const bytes = Buffer.concat(kept);
+      done(error, length > most ? withoutPartial(bytes) : bytes);
     };
     payload.on('data', (chunk: Buffer) => {
       if (length < most) kept.push(chunk.subarray(0, most - length));

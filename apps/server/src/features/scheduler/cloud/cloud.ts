@@ -1,4 +1,4 @@
-import { agentSpec, httpSpec, kinds, shellSpec } from '@svc/contract';
+import { agentSpec, httpSpec, kinds, lastWhole, shellSpec } from '@svc/contract';
 import type { z } from 'zod';
 import { inTransaction } from '../../../kernel/db/db.ts';
 import { ApiError } from '../../../kernel/base/errors.ts';
@@ -300,5 +300,5 @@ export class CloudRunner {
 
 /** The end of a response as text that the database can hold. */
 function textOf(body: Buffer): string {
-  return body.subarray(-keptBytes).toString('utf8').replaceAll('\u0000', '').toWellFormed();
+  return lastWhole(body, keptBytes).toString('utf8').replaceAll('\u0000', '').toWellFormed();
 }

@@ -1,3 +1,4 @@
+import { withoutPartial } from '@svc/contract';
 import type { Sealed } from '../../../kernel/base/crypto.ts';
 import { type Headers, holdsHidden } from '../../../kernel/base/hidden.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
@@ -50,7 +51,8 @@ export function withoutValues({ body, truncated }: Answer, headers: Headers): Bu
     // It may have been cut in the middle of one.
     if (truncated) text = withoutBeginning(text, spelling);
   }
-  return Buffer.from(text, 'latin1');
+  const plain = Buffer.from(text, 'latin1');
+  return truncated ? withoutPartial(plain) : plain;
 }
 
 /** `text` without the beginning of a value that it ends with. */
