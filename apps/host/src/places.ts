@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { bytesOfName, shownName } from '@svc/contract';
 import { errnoOf, OpError, toOpError } from './failure.ts';
 
 /** The part of the file system that operations may touch. All paths real: absolute, without symlinks. */
@@ -45,7 +46,7 @@ export async function locateExisting(path: string, places: Places): Promise<stri
  * been swapped for a symlink since `locate`.
  */
 export async function openInside(real: string, flags: number, places: Places): Promise<FileHandle> {
-  const handle = await open(real, flags | constants.O_NOFOLLOW);
+  const handle = await open(await onDisk(real), flags | constants.O_NOFOLLOW);
   try {
     assertInside(await openedPath(handle, real), places);
     return handle;
@@ -80,6 +81,25 @@ function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
 }
 
+/** Where a path is on the disk: each name at its text, or at the bytes that it is shown for where only those are there. */
+export async function onDisk(path: string): Promise<string | Buffer> {
+  if (bytesOfName(path) === undefined) return path;
+  let found: Buffer = Buffer.alloc(0);
+  for (const name of path.split('/').filter((one) => one !== '')) {
+    const step = (bytes: Uint8Array): Buffer => Buffer.concat([found, Buffer.from('/'), bytes]);
+    const [plain, bytes] = [step(Buffer.from(name)), bytesOfName(name)];
+    const isOther = bytes !== undefined && !(await isThere(plain)) && (await isThere(step(bytes)));
+    found = isOther ? step(bytes) : plain;
+  }
+  return found;
+}
+
+const isThere = (path: Buffer): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
+
 async function openedPath(handle: FileHandle, real: string): Promise<string> {
   return linux ? readlink(`/proc/self/fd/${handle.fd}`) : realpath(real);
 }
@@ -97,13 +117,14 @@ async function follow(path: string): Promise<{ real: string; fault?: string }> {
     }
     const next = join(real, name);
     try {
-      if (!(await lstat(next)).isSymbolicLink()) {
+      const path = await onDisk(next);
+      if (!(await lstat(path)).isSymbolicLink()) {
         real = next;
         continue;
       }
       links += 1;
       if (links > maxLinks) return { real: next, fault: 'ELOOP' };
-      const target = await readlink(next);
+      const target = shownName(await readlink(path, { encoding: 'buffer' }));
       if (isAbsolute(target)) real = '/';
       pending.unshift(...target.split('/'));
     } catch (error) {

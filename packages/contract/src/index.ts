@@ -257,4 +257,5 @@ export {
 } from './transcripts.shapes.ts';
 export { upload } from './uploads.ts';
 export { lastWhole, withoutPartial } from './characters.ts';
+export { bytesOfName, shownName } from './file-names.ts';
 export { wordsFor } from './words.ts';

@@ -270,12 +270,33 @@ test('a listing names every entry with its own type, links not followed, names o
       ['directory', 'directory'],
       ['file', 'file'],
       ['link', 'symlink'],
-      ['z\ufffd', 'file'],
+      ['z%FF', 'file'],
     ],
   );
   assert.deepEqual([entries[1]?.bytes, entries[3]?.bytes, truncated], [3, 2, false]);
   assert.ok(Math.abs((entries[1]?.mtime_ms ?? 0) - Date.now()) < 60_000);
   await assert.rejects(listDirectory({ path: 'file' }, contextOf(root)), { message: 'not_a_directory' });
+});
+
+test('a name that is no UTF-8 is found by what a listing shows of it, on the way too, and is written to', async (t) => {
+  const root = await temporaryDirectory(t);
+  const bytes = (text: string) => Buffer.from(`${root}/${text}`, 'latin1');
+  await mkdir(bytes('d\xe9'));
+  await write(bytes('d\xe9/caf\xe9'), 'bytes');
+  await symlink(Buffer.from('d\xe9/caf\xe9', 'latin1'), join(root, 'link'));
+  const context = contextOf(root);
+  const names = async (path: string) => (await resultOf('list_dir', { path }, context)).entries.map(({ name }) => name);
+  assert.deepEqual([await names('.'), await names('d%E9')], [['d%E9', 'link'], ['caf%E9']]);
+  for (const path of ['d%E9/caf%E9', 'link']) {
+    assert.equal((await resultOf('read_file', { path }, context)).content, 'bytes');
+    assert.equal((await resultOf('stat', { path }, context)).bytes, 5);
+  }
+  const content = { content: 'new', create_dirs: true };
+  await resultOf('write_file', { path: 'd%E9/caf%E9', ...content }, context);
+  assert.equal(await read(bytes('d\xe9/caf\xe9'), 'utf8'), 'new');
+  // What nothing has is made as it is spelled, and comes first from then on.
+  await resultOf('write_file', { path: 'new%E9/caf%E9', ...content }, context);
+  assert.equal(await read(join(root, 'new%E9/caf%E9'), 'utf8'), 'new');
 });
 
 test('a listing answers 10,000 entries and says that there are more', async (t) => {

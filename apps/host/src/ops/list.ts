@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
-import type { HostOpResult } from '@svc/contract';
+import { type HostOpResult, shownName } from '@svc/contract';
 import { errnoOf, OpError } from '../failure.ts';
 import { anchorPath, locateExisting, openInside } from '../places.ts';
 import { typeOf } from './files.ts';
@@ -49,7 +49,7 @@ async function inspect(directory: string, name: Buffer): Promise<Entry | undefin
   try {
     const stats = await lstat(Buffer.concat([Buffer.from(`${directory}/`), name]));
     return {
-      name: name.toString('utf8'),
+      name: shownName(name),
       type: typeOf(stats),
       bytes: stats.size,
       mtime_ms: Math.trunc(stats.mtimeMs),

@@ -4,7 +4,7 @@ import { type FileHandle, lstat, mkdir, open, rename, rm } from 'node:fs/promise
 import { basename, dirname, join } from 'node:path';
 import type { HostOpArgs } from '@svc/contract';
 import { errnoOf, OpError } from '../failure.ts';
-import { anchorFlags, assertInside, locate, openInside, type Places, within } from '../places.ts';
+import { anchorFlags, assertInside, locate, onDisk, openInside, type Places, within } from '../places.ts';
 import { defineOp } from './op.ts';
 
 /** `write_file`. */
@@ -16,7 +16,7 @@ export const writeFile = defineOp('write_file', async (args, { places, signal })
   await using directory = args.create_dirs
     ? await makeDirectories(parent, places)
     : await openInside(parent, anchorFlags, places);
-  const target = within(directory, parent, basename(real));
+  const target = await onDisk(within(directory, parent, basename(real)));
   const replaced = await fileAt(target);
   const temporary = within(directory, parent, `.svc-${randomUUID()}.tmp`);
   try {
@@ -38,7 +38,7 @@ function toBytes(content: string, as: HostOpArgs<'write_file'>['encoding']): Buf
 }
 
 /** The file that is replaced: a plain file or nothing. */
-async function fileAt(path: string): Promise<Stats | undefined> {
+async function fileAt(path: string | Buffer): Promise<Stats | undefined> {
   try {
     const stats = await lstat(path);
     if (stats.isDirectory()) throw new OpError('is_a_directory');
@@ -91,7 +91,7 @@ async function makeDirectories(path: string, places: Places): Promise<FileHandle
 
 async function isThere(path: string): Promise<boolean> {
   try {
-    await lstat(path);
+    await lstat(await onDisk(path));
     return true;
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return false;

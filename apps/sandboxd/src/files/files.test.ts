@@ -393,3 +393,40 @@ test('whether anything in a tree changed is told of contents, names and modes, i
     assert.equal(await textOf((await files.read(root, 'deep/er/file')).body), '2');
   }
 });
+
+test('names that are no UTF-8 are listed with their bytes as %E9, and are read, hashed and written by that', async (t) => {
+  const { root } = await workspace(t);
+  const bytes = (text: string) => Buffer.from(`${root}/${text}`, 'latin1');
+  await mkdir(bytes('out/d\xe9'), { recursive: true });
+  await writeFile(bytes('out/d\xe9/caf\xe9 100%E9'), 'bytes');
+  await symlink('out/d%E9', join(root, 'link'));
+  const path = 'out/d%E9/caf%E9 100%25E9';
+  const walked = await files.walk(root, '');
+  assert.deepEqual(
+    walked.filter(({ type }) => type === 'file').map((one) => one.path),
+    [path],
+  );
+  assert.deepEqual(
+    (await files.list(root, 'out/d%E9')).map((one) => one.path),
+    [path],
+  );
+  assert.equal(await textOf((await files.read(root, path)).body), 'bytes');
+  const [changed] = await files.changed(root, 'out', 0);
+  assert.deepEqual([changed?.path, changed?.bytes], [path, 5]);
+  await files.write(root, path, of('new'), options);
+  assert.equal(await readFile(bytes('out/d\xe9/caf\xe9 100%E9'), 'utf8'), 'new');
+  // What has the name as text comes first, and what nothing has is made as it is spelled.
+  await files.write(root, 'out/x%E9', of('text'), options);
+  await writeFile(bytes('out/x\xe9'), 'other');
+  assert.equal(await textOf((await files.read(root, 'out/x%E9')).body), 'text');
+  const long = 'ț\xff'.repeat(63);
+  await writeFile(
+    Buffer.concat([
+      Buffer.from(`${root}/`),
+      Buffer.from([...long].flatMap((one) => (one === 'ț' ? [0xc8, 0x9b] : [0xff]))),
+    ]),
+    'long',
+  );
+  assert.equal(await textOf((await files.read(root, 'ț%FF'.repeat(63))).body), 'long');
+  await assert.rejects(files.read(root, 'out/y%E9'), { code: 'not_found' });
+});

@@ -5,13 +5,14 @@ import { type FileHandle, lstat, opendir } from 'node:fs/promises';
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { FileEntry } from '@svc/sandboxd-api';
+import { shownName } from '@svc/contract';
 import { NodeError } from '../error.ts';
 import type { Files } from '../parts.ts';
 import { exited } from '../run.ts';
 import {
   codeOf,
   componentsOf,
-  inside,
+  insideAs,
   itself,
   linkAt,
   longestPath,
@@ -80,7 +81,7 @@ const tooMany = (): NodeError =>
 interface Found {
   entry: FileEntry;
   stats: Stats;
-  name: string;
+  name: Buffer;
 }
 
 /** Opens a regular file; as the last part of a path a link counts as on the way. */
@@ -121,7 +122,7 @@ async function walk(root: string, path: string): Promise<{ found: Found[]; isWho
         isWhole = false;
         continue;
       }
-      const next = await openDirectory(inside(directory, one.name), []).catch(ignoreGone);
+      const next = await openDirectory(insideAs(directory, one.name), []).catch(ignoreGone);
       if (!next) continue;
       try {
         await enter(next.directory, one.entry.path, depth + 1);
@@ -140,18 +141,22 @@ async function walk(root: string, path: string): Promise<{ found: Found[]; isWho
   return { found: found.sort((a, b) => byPath(a.entry, b.entry)), isWhole: isWhole && left > 0 };
 }
 
-/** Entries of an open directory; leaves out names that are not UTF-8 and paths too long to ask for. */
+/** Entries of an open directory; leaves out paths too long to ask for. */
 async function entriesOf(directory: FileHandle, at: string, most: number): Promise<Found[]> {
-  const names: string[] = [];
-  for await (const { name } of await opendir(itself(directory))) {
+  const names: { name: Buffer; path: string }[] = [];
+  // The types of Node.js know names as bytes of readdir only, which has no limit.
+  const entries = await opendir(itself(directory), { encoding: 'buffer' as BufferEncoding });
+  for await (const entry of entries) {
     if (names.length >= most) break;
-    if (at.length + 1 + name.length <= longestPath) names.push(name);
+    const name = entry.name as unknown as Buffer;
+    const path = at ? `${at}/${shownName(name)}` : shownName(name);
+    if (path.length <= longestPath) names.push({ name, path });
   }
   const found: Found[] = [];
   for (let i = 0; i < names.length; i += 64) {
-    const looks = names.slice(i, i + 64).map(async (name) => {
-      const stats = await lstat(inside(directory, name)).catch(ignoreGone);
-      if (stats) found.push({ entry: entryOf(at ? `${at}/${name}` : name, stats), stats, name });
+    const looks = names.slice(i, i + 64).map(async ({ name, path }) => {
+      const stats = await lstat(insideAs(directory, name)).catch(ignoreGone);
+      if (stats) found.push({ entry: entryOf(path, stats), stats, name });
     });
     await Promise.all(looks);
   }

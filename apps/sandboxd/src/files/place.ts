@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, readlink } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readlink } from 'node:fs/promises';
+import { bytesOfName, shownName } from '@svc/contract';
 import { NodeError } from '../error.ts';
 
 /** Not in the constants of Node.js; the same on every processor that it runs on under Linux. */
@@ -27,7 +28,7 @@ export function componentsOf(given: string): string[] {
   }
   const components = path.split('/').filter((component) => component !== '' && component !== '.');
   if (components.includes('..')) throw new NodeError('bad_request', 'a path must stay inside of /workspace');
-  if (components.some((component) => Buffer.byteLength(component) > 255)) {
+  if (components.some((component) => (bytesOfName(component)?.length ?? Buffer.byteLength(component)) > 255)) {
     throw new NodeError('bad_request', 'a name has at most 255 bytes');
   }
   return components;
@@ -37,6 +38,25 @@ export function componentsOf(given: string): string[] {
 export function inside(directory: FileHandle, name: string): string {
   return `/proc/self/fd/${directory.fd}/${name}`;
 }
+
+/** The same of a name by its bytes. */
+export const insideAs = (directory: FileHandle, name: Uint8Array): Buffer =>
+  Buffer.concat([Buffer.from(inside(directory, '')), name]);
+
+/** Where a name is that was asked for: at its text, or at the bytes that it is shown for where only those are there. */
+export async function find(directory: FileHandle, name: string): Promise<string | Buffer> {
+  const path = inside(directory, name);
+  const bytes = bytesOfName(name);
+  if (bytes === undefined || (await isThere(path))) return path;
+  const other = insideAs(directory, bytes);
+  return (await isThere(other)) ? other : path;
+}
+
+const isThere = (path: string | Buffer): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
 
 /** The open directory or file itself. */
 export function itself(handle: FileHandle): string {
@@ -57,7 +77,7 @@ export interface Place {
  * for that owner, and a file on the way is `bad_request`.
  */
 export async function openDirectory(
-  root: string,
+  root: string | Buffer,
   components: readonly string[],
   make?: { uid: number },
   follow = true,
@@ -104,7 +124,8 @@ export async function openDirectory(
 
 /** The target of a symbolic link; undefined for anything else. */
 export async function linkAt(at: FileHandle, name: string): Promise<string | undefined> {
-  return await readlink(inside(at, name)).catch(() => undefined);
+  const target = readlink(await find(at, name), { encoding: 'buffer' });
+  return await target.then(shownName, () => undefined);
 }
 
 /** The steps of a link's target; throws `not_found` for one that begins elsewhere. */
@@ -115,7 +136,7 @@ export function stepsOf(target: string): string[] {
 }
 
 async function step(at: FileHandle, name: string, make: { uid: number } | undefined): Promise<FileHandle> {
-  const path = inside(at, name);
+  const path = await find(at, name);
   let made = false;
   if (make) {
     try {
@@ -148,7 +169,7 @@ async function step(at: FileHandle, name: string, make: { uid: number } | undefi
  * that very inode is opened: a FIFO, socket or device is never opened, also not one that is swapped in meanwhile.
  */
 export async function openRegular(directory: FileHandle, name: string): Promise<FileHandle> {
-  const seen = await openAs(inside(directory, name), O_PATH | O_NOFOLLOW, name);
+  const seen = await openAs(await find(directory, name), O_PATH | O_NOFOLLOW, name);
   try {
     if (!(await seen.stat()).isFile()) throw notFound(name);
     return await open(itself(seen), O_RDONLY | O_NONBLOCK);
@@ -162,7 +183,7 @@ export async function openRegular(directory: FileHandle, name: string): Promise<
  * everything else. Its inode is judged first, as for reading: code inside may have made a link to any file it can name.
  */
 export async function openOwn(directory: FileHandle, name: string, uid: number): Promise<FileHandle | undefined> {
-  const seen = await open(inside(directory, name), O_PATH | O_NOFOLLOW).catch(() => undefined);
+  const seen = await open(await find(directory, name), O_PATH | O_NOFOLLOW).catch(() => undefined);
   if (!seen) return undefined;
   try {
     const stats = await seen.stat();
@@ -173,7 +194,7 @@ export async function openOwn(directory: FileHandle, name: string, uid: number):
   }
 }
 
-async function openAs(path: string, flags: number, name: string): Promise<FileHandle> {
+async function openAs(path: string | Buffer, flags: number, name: string): Promise<FileHandle> {
   try {
     return await open(path, flags);
   } catch (error) {

@@ -4,7 +4,7 @@ import { copyFile, type FileHandle, lstat, open, rename, unlink } from 'node:fs/
 import type { Readable } from 'node:stream';
 import { NodeError } from '../error.ts';
 import type { Files } from '../parts.ts';
-import { codeOf, componentsOf, inside, itself, openDirectory, openOwn, type Place } from './place.ts';
+import { codeOf, componentsOf, find, inside, itself, openDirectory, openOwn, type Place } from './place.ts';
 
 /** The body is over `mostBytes`; nothing was written. */
 export class FileTooLarge extends NodeError {
@@ -55,6 +55,9 @@ async function writeInto(
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDWR } = constants;
   const own = `.upload-${randomBytes(16).toString('hex')}`;
   const temporary = inside(directory, own);
+  const target = await find(directory, name);
+  // What is said to the agent is text.
+  const tell = typeof target === 'string' ? announce : undefined;
   const below = (last: string): string => [...components, last].join('/');
   const handle = await open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
   try {
@@ -69,13 +72,13 @@ async function writeInto(
     const written = { bytes, sha256: hash.digest('hex') };
     if (!readOnly && (await replaceContent(directory, name, handle, uid))) {
       await unlink(temporary);
-      await announce?.(below(name));
+      await tell?.(below(name));
       return written;
     }
     if (process.getuid?.() === 0) await handle.chown(uid, uid);
     await handle.chmod(readOnly ? 0o444 : 0o644);
-    if (!(await announce?.(below(name), below(own)))) await takeName(temporary, inside(directory, name));
-    await checkNamed(directory, name, handle);
+    if (!(await tell?.(below(name), below(own)))) await takeName(temporary, target);
+    await checkNamed(target, handle);
     return written;
   } catch (error) {
     await unlink(temporary).catch(() => {});
@@ -86,7 +89,7 @@ async function writeInto(
 }
 
 /** Renames, unless an agent that answered too late did so already: who has the name is looked at afterwards. */
-async function takeName(from: string, to: string): Promise<void> {
+async function takeName(from: string, to: string | Buffer): Promise<void> {
   try {
     await rename(from, to);
   } catch (error) {
@@ -113,7 +116,7 @@ async function replaceContent(directory: FileHandle, name: string, from: FileHan
 }
 
 /** Code inside owns the directory: it may have put something else under the temporary name. */
-async function checkNamed(directory: FileHandle, name: string, handle: FileHandle): Promise<void> {
-  const [written, named] = [await handle.stat(), await lstat(inside(directory, name)).catch(() => undefined)];
+async function checkNamed(target: string | Buffer, handle: FileHandle): Promise<void> {
+  const [written, named] = [await handle.stat(), await lstat(target).catch(() => undefined)];
   if (named?.ino !== written.ino) throw new NodeError('bad_request', removed);
 }
