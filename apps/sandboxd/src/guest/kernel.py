@@ -7,13 +7,15 @@ import os
 import re
 import signal
 import sys
-import traceback
+import types
 
+from kernel_errors import describe, end_child
 from kernel_figures import Figures
 from kernel_imports import Changes
+from kernel_loop import EventLoop
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 MOST_TEXT = 65_536
+CHUNK = 65_536
 
 
 def cut(text):
@@ -76,7 +78,6 @@ def find_packages():
 
 class Session:
     def __init__(self):
-        import types
         module = types.ModuleType('__main__')
         module.__dict__['__builtins__'] = __builtins__
         sys.modules['__main__'] = module
@@ -84,7 +85,9 @@ class Session:
         import builtins
         builtins.__svc_shell__, builtins.__svc_pip__ = self.shell, self.pip
         self.count = 0
-        self.figures = Figures(Changes())
+        changes = Changes()
+        self.figures, self.events = Figures(changes), EventLoop(changes)
+        self.pid = os.getpid()
         self.running = False
         sys.argv = ['']
         sys.path[0] = ''
@@ -97,6 +100,7 @@ class Session:
         self.figures.begin(self.count)
         try:
             self.running = True
+            self.events.begin()
             attempt(lambda: os.environ.update(env))
             attempt(find_packages)
             tree = parse(code, name)
@@ -109,8 +113,13 @@ class Session:
                     self.names['_'] = value
                     answer['result'] = repr(value)
         except BaseException as error:
+            if os.getpid() != self.pid:
+                end_child(error)
             answer['error'] = describe(error)
+        if os.getpid() != self.pid:
+            end_child()
         try:
+            self.events.end()
             self.figures.end()
             if self.figures.failure and answer['error'] is None:
                 error, said = self.figures.failure
@@ -126,9 +135,9 @@ class Session:
                 pass
         return {**answer, **bounded(answer)}
 
-    def interrupted(self, *_):
+    def interrupted(self, _number, frame):
         """One that comes too late for its cell is none for the next."""
-        if self.running:
+        if self.running and not self.events.cancel(frame):
             raise KeyboardInterrupt
 
     def shell(self, command):
@@ -148,36 +157,12 @@ class Session:
         importlib.invalidate_caches()
 
     def execute(self, code):
-        """Evaluates; a cell that awaits at its top level gets a loop."""
+        """Evaluates; what awaits at its top level runs in the loop of all cells."""
         import inspect
         value = eval(code, self.names)
         if inspect.iscoroutine(value) and code.co_flags & inspect.CO_COROUTINE:
-            import asyncio
-            return asyncio.run(value)
+            return self.events.run(value)
         return value
-
-
-def is_ours(frames):
-    return os.path.dirname(frames.tb_frame.f_code.co_filename) == HERE
-
-
-def describe(error):
-    """Name, text and traceback of an exception; frames of these files are nobody's business."""
-    try:
-        frames = error.__traceback__
-        while frames is not None and is_ours(frames):
-            frames = frames.tb_next
-        last = frames
-        while last is not None and last.tb_next is not None:
-            # From here on it is what an interrupt or a command of the shell did here.
-            if is_ours(last.tb_next):
-                last.tb_next = None
-            last = last.tb_next
-        lines = traceback.format_exception(type(error), error.with_traceback(frames), frames)
-        text, value = ''.join(lines), str(error)
-    except BaseException:
-        text = value = ''
-    return {'name': type(error).__name__, 'value': value, 'traceback': text}
 
 
 def reseed():
@@ -206,28 +191,57 @@ def warm(modules):
         attempt(lambda: __import__(name))
 
 
+class Requests:
+    """Lines of a descriptor; what the cells have left in their loop runs while one is waited for."""
+
+    def __init__(self, fd, events):
+        self.fd, self.events = fd, events
+        self.inbox = bytearray()
+
+    def next(self):
+        """The next one; None at the end."""
+        while b'\n' not in self.inbox:
+            self.events.wait(self.fd)
+            data = os.read(self.fd, CHUNK)
+            if not data:
+                return None
+            self.inbox += data
+        line, _, self.inbox = self.inbox.partition(b'\n')
+        return json.loads(line)
+
+
+def answer_to(session, request):
+    if request['op'] == 'run':
+        return session.run(request['code'], request['env'])
+    if request['op'] == 'warm':
+        warm(request['modules'])
+    else:
+        reseed()
+    return {'done': True}
+
+
 def main():
-    requests = os.fdopen(int(sys.argv[1]), 'rb', closefd=False)
-    answers = int(sys.argv[2])
-    for fd in (int(sys.argv[1]), answers):
+    source, answers = int(sys.argv[1]), int(sys.argv[2])
+    for fd in (source, answers):
         os.set_inheritable(fd, False)
     session = Session()
+    requests = Requests(source, session.events)
+
+    def forked():
+        """Nothing that a child does is heard as an answer, or takes a request."""
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in (source, answers):
+            os.dup2(null, fd, inheritable=False)
+        os.close(null)
+
+    os.register_at_fork(after_in_child=forked)
     signal.signal(signal.SIGINT, session.interrupted)
     while True:
         try:
-            line = requests.readline()
-            if not line:
+            request = requests.next()
+            if request is None:
                 return
-            request = json.loads(line)
-            if request['op'] == 'run':
-                answer = session.run(request['code'], request['env'])
-            elif request['op'] == 'warm':
-                warm(request['modules'])
-                answer = {'done': True}
-            else:
-                reseed()
-                answer = {'done': True}
-            data = json.dumps(answer).encode() + b'\n'
+            data = json.dumps(answer_to(session, request)).encode() + b'\n'
             while data:
                 data = data[os.write(answers, data):]
         except KeyboardInterrupt:

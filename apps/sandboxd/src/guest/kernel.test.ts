@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
@@ -43,6 +43,9 @@ class Kernel implements AsyncDisposable {
     if (done) throw new Error(`the kernel ended: ${this.said.stderr}`);
     return JSON.parse(value as string) as Answer;
   }
+
+  /** Interrupts the cell that runs. */
+  interrupt = () => this.#child.kill('SIGINT');
 
   /** Lets it end, and answers what it wrote to stderr all the while. */
   async end(): Promise<string> {
@@ -148,4 +151,88 @@ test('a result and an error of over 64 KiB end with a whole character, and are t
   const failed = await kernel.run(`raise ValueError('x' + 'ț' * 40_000)`);
   assert.deepEqual([failed.error?.value, failed.cut], [`x${'ț'.repeat(32_767)}`, ['error']]);
   assert.deepEqual((await kernel.run(`'x' * 65_534`)).cut, []);
+});
+
+test('a child of os.fork() that comes out of its cell ends with its code, and answers nothing in the name of its parent', async (t) => {
+  await using kernel = await startKernel(t);
+  const coded = `import os
+def code_of(leave):
+    pid = os.fork()
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) if pid else leave()
+def fail(): raise ValueError('of the child')
+import sys
+code_of(lambda: sys.exit(3)), code_of(lambda: sys.exit('said')), code_of(fail)`;
+  assert.equal((await kernel.run(coded)).result, '(3, 1, 1)');
+  assert.equal((await kernel.run('pid = os.fork()\npid and os.waitpid(pid, 0)[1]')).result, '0');
+  // One that a task made, between cells too.
+  const task = `import asyncio
+async def divide():
+    await asyncio.sleep(0)
+    if pid := os.fork(): left.append(os.waitpid(pid, 0)[1])
+left = []
+task = asyncio.create_task(divide())`;
+  await kernel.run(task);
+  assert.equal((await kernel.run('await task; left')).result, '[0]');
+  for (const number of [1, 2, 3]) assert.equal((await kernel.run(`${number}`)).result, `${number}`);
+  assert.match(
+    await kernel.end(),
+    /^said\nTraceback .*\n.*<cell 1>", line 7, in <module>\n[^]*ValueError: of the child\n$/,
+  );
+});
+
+test('tasks, queues, locks and subprocesses of asyncio live across cells, and run on between them', async (t) => {
+  await using kernel = await startKernel(t);
+  const first = `import asyncio
+ready, queue, lock = asyncio.Event(), asyncio.Queue(), asyncio.Lock()
+async def work():
+    while (one := await queue.get()) is not None: open(one, 'w').close()
+    return 'done'
+task = asyncio.create_task(work())
+queue.put_nowait('between')`;
+  assert.equal((await kernel.run(first)).error, null);
+  // It is made while no cell runs.
+  for (;;) if ((await readdir(kernel.workspace)).includes('between')) break;
+  const second = `child = await asyncio.create_subprocess_exec('cat', stdin=-1, stdout=-1)
+async with lock: child.stdin.write(b'line\\n')`;
+  assert.equal((await kernel.run(second)).error, null);
+  assert.equal((await kernel.run('await child.stdout.readline()')).result, "b'line\\n'");
+  assert.equal(
+    (await kernel.run('queue.put_nowait(None); child.kill(); await child.wait(), await task')).result,
+    "(-9, 'done')",
+  );
+});
+
+test('programs with loops of their own run in a cell: asyncio.run, run_until_complete, from a coroutine too', async (t) => {
+  await using kernel = await startKernel(t);
+  const code = `import asyncio
+async def seven(): return await asyncio.sleep(0, 7)
+async def nested(): return asyncio.run(seven())
+loop = asyncio.new_event_loop()
+[asyncio.run(seven()), asyncio.get_event_loop().run_until_complete(seven()), loop.run_until_complete(seven())]`;
+  assert.equal((await kernel.run(code)).result, '[7, 7, 7]');
+  assert.equal((await kernel.run('await nested()')).result, '7');
+  assert.equal((await kernel.run('asyncio.get_event_loop().close(); 1')).result, '1');
+  assert.equal((await kernel.run('await seven()')).result, '7');
+});
+
+test('an interrupt ends the cell that awaits and no task of others, and what leaves the loop between cells ends no kernel', async (t) => {
+  await using kernel = await startKernel(t);
+  const begun = async (name: string): Promise<void> => {
+    for (;;) if ((await readdir(kernel.workspace)).includes(name)) return;
+  };
+  await kernel.run(`import asyncio
+async def tick():
+    for ticks in range(3): await asyncio.sleep(0.01)
+    return 'lives'
+async def leave(): raise SystemExit(5)
+kept, left = asyncio.create_task(tick()), asyncio.create_task(leave())`);
+  for (const wait of ['await asyncio.sleep(600)', 'while True: pass']) {
+    const cell = kernel.run(`async def f():\n  ${wait}\nopen('${wait.slice(0, 5)}', 'w').close()\nawait f()`);
+    await begun(wait.slice(0, 5));
+    kernel.interrupt();
+    const { error } = await cell;
+    assert.deepEqual([error?.name, error?.traceback.includes('line 2, in f')], ['KeyboardInterrupt', true], wait);
+    assert.doesNotMatch(error?.traceback ?? '', /kernel|base_events/);
+  }
+  assert.equal((await kernel.run('await kept')).result, "'lives'");
 });
