@@ -4,7 +4,6 @@ import ast
 import json
 import linecache
 import os
-import re
 import signal
 import sys
 import types
@@ -13,6 +12,7 @@ from kernel_errors import describe, end_child
 from kernel_figures import Figures
 from kernel_imports import Changes
 from kernel_loop import EventLoop
+from kernel_magics import Magics, parse
 
 MOST_TEXT = 65_536
 CHUNK = 65_536
@@ -30,44 +30,6 @@ def bounded(answer):
     return {**short, 'cut': [name for name, text in short.items() if text != answer[name]]}
 
 
-# `!command` and `%pip …`, at the beginning of a line.
-MAGIC = re.compile(r'^(\s*)(?:!(.+)|%pip\s+(.+))$', re.DOTALL)
-
-
-def parse(code, name):
-    """
-    The tree of a cell. A line that is no Python and begins with `!` or `%pip` is a command of the shell; what Python takes
-    as it is, a text of several lines for example, is left alone.
-    """
-    lines = code.splitlines(True)
-    for _ in range(len(lines) + 1):
-        try:
-            return ast.parse(''.join(lines), name)
-        except SyntaxError as error:
-            at = (error.lineno or 0) - 1
-            if not replace_magic(lines, at):
-                raise
-    raise SyntaxError('this cell has commands that are no lines of their own')
-
-
-def replace_magic(lines, at):
-    """Makes a call of the command that begins on a line; false when none does. As many lines stay, for tracebacks."""
-    if not 0 <= at < len(lines):
-        return False
-    last = at
-    while lines[last].rstrip('\r\n').endswith('\\') and last + 1 < len(lines):
-        last += 1
-    text = ''.join(line.rstrip('\r\n').removesuffix('\\') + (' ' if i < last else '')
-                   for i, line in enumerate(lines[at:last + 1], at))
-    found = MAGIC.match(text)
-    if not found:
-        return False
-    space, shell, pip = found.groups()
-    lines[at] = f'{space}__svc_shell__({shell!r})\n' if shell else f'{space}__svc_pip__({pip!r})\n'
-    lines[at + 1:last + 1] = ['\n'] * (last - at)
-    return True
-
-
 def find_packages():
     """What was installed meanwhile is found: the user's base may not have been there when Python started."""
     import site
@@ -76,18 +38,24 @@ def find_packages():
         site.addsitedir(base)
 
 
+def refresh():
+    """After a command, which may have installed something."""
+    import importlib
+    attempt(find_packages)
+    importlib.invalidate_caches()
+
+
 class Session:
     def __init__(self):
         module = types.ModuleType('__main__')
         module.__dict__['__builtins__'] = __builtins__
         sys.modules['__main__'] = module
         self.names = module.__dict__
-        import builtins
-        builtins.__svc_shell__, builtins.__svc_pip__ = self.shell, self.pip
         self.count = 0
         changes = Changes()
         self.figures, self.events = Figures(changes), EventLoop(changes)
         self.pid = os.getpid()
+        self.magics = Magics(self.names, self.figures, self.evaluate, refresh)
         self.running = False
         sys.argv = ['']
         sys.path[0] = ''
@@ -95,7 +63,6 @@ class Session:
     def run(self, code, env):
         self.count += 1
         name = f'<cell {self.count}>'
-        linecache.cache[name] = (len(code), None, code.splitlines(True), name)
         answer = {'result': None, 'error': None, 'images': []}
         self.figures.begin(self.count)
         try:
@@ -103,15 +70,10 @@ class Session:
             self.events.begin()
             attempt(lambda: os.environ.update(env))
             attempt(find_packages)
-            tree = parse(code, name)
-            last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-            flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-            self.execute(compile(tree, name, 'exec', flags))
-            if last is not None:
-                value = self.execute(compile(ast.Expression(last.value), name, 'eval', flags))
-                if value is not None:
-                    self.names['_'] = value
-                    answer['result'] = repr(value)
+            value = self.evaluate(code, name)
+            if value is not None:
+                self.names['_'] = value
+                answer['result'] = repr(value)
         except BaseException as error:
             if os.getpid() != self.pid:
                 end_child(error)
@@ -140,21 +102,14 @@ class Session:
         if self.running and not self.events.cancel(frame):
             raise KeyboardInterrupt
 
-    def shell(self, command):
-        self.command(['/bin/bash', '-c', command])
-
-    def pip(self, words):
-        import shlex
-        self.command([sys.executable, '-m', 'pip', *shlex.split(words)])
-
-    def command(self, words):
-        import subprocess
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        self.names['_exit_code'] = subprocess.run(words, stdin=subprocess.DEVNULL).returncode
-        import importlib
-        find_packages()
-        importlib.invalidate_caches()
+    def evaluate(self, code, name):
+        """The value of the last expression."""
+        linecache.cache[name] = (len(code), None, code.splitlines(True), name)
+        tree = parse(code, name)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        self.execute(compile(tree, name, 'exec', flags))
+        return None if last is None else self.execute(compile(ast.Expression(last.value), name, 'eval', flags))
 
     def execute(self, code):
         """Evaluates; what awaits at its top level runs in the loop of all cells."""

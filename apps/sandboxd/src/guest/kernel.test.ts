@@ -90,7 +90,9 @@ def figure(number=None, **how):
         Gcf.figs[number] = Figure(**how)
     return Gcf.figs[number]
 def get_fignums(): return list(Gcf.figs)
-def close(_): Gcf.figs.clear()`,
+def close(which):
+    for number, one in list(Gcf.figs.items()):
+        if which in ('all', one): del Gcf.figs[number]`,
 };
 
 async function startDrawing(t: TestContext): Promise<Kernel> {
@@ -235,4 +237,49 @@ kept, left = asyncio.create_task(tick()), asyncio.create_task(leave())`);
     assert.doesNotMatch(error?.traceback ?? '', /kernel|base_events/);
   }
   assert.equal((await kernel.run('await kept')).result, "'lives'");
+});
+
+test('what notebooks write beside Python works: %magic, %%bash, !command and its lines', async (t) => {
+  await using kernel = await startKernel(t);
+  const cells: [code: string, result: string | null][] = [
+    ['%matplotlib inline\n1', '1'],
+    ['%time x = 6\n%time x * 7', '42'],
+    ['%%time\nx = 7\nx', '7'],
+    ['%timeit -n 3 -r 2 x + 1', null],
+    ['import os\nhere = os.getcwd()\n%cd /\n%cd -\nos.getcwd() == here', 'True'],
+    ['%env A=5\n%env B 6 7\n%env A', "'5'"],
+    ['\n%%bash\nfor one in "$A" "$B"; do echo "said $one"; done > said', null],
+    [`x = !cat said; echo "it's"\nif x: y, = !echo one\nx, y`, `(['said 5', 'said 6 7', "it's"], 'one')`],
+    ['text = """\n%time\n!ls\n"""\n10 % 3, (5\n % 2), text.count("%")', '(1, 1, 1)'],
+    ['display({"a": 1})\n!exit 3\n_exit_code', '3'],
+  ];
+  for (const [code, result] of cells) {
+    const done = await kernel.run(code);
+    assert.deepEqual([done.result, done.error], [result, null], code);
+  }
+  assert.equal((await kernel.run('%%bash\nexit 3')).error?.name, 'CalledProcessError');
+  const failed = await kernel.run('def f():\n  return 1 / 0\n%time f()');
+  assert.match(failed.error?.traceback ?? '', /<cell \d+>", line 3[^]*line 2, in f/);
+  assert.doesNotMatch(failed.error?.traceback ?? '', /kernel/);
+  assert.equal(await kernel.end(), '');
+  assert.match(kernel.said.stdout, /Wall time: .*\n[^]* ± .* per loop [^]*\n\{'a': 1\}\n/);
+});
+
+test('a magic that there is not names those that there are, and a cell of something else is told so', async (t) => {
+  await using kernel = await startKernel(t);
+  const errorOf = async (code: string) => (await kernel.run(code)).error;
+  const unknown = await errorOf('%load_ext autoreload\n1');
+  assert.equal(unknown?.name, 'UsageError');
+  assert.match(unknown?.value ?? '', /^there is no %load_ext here; there are %cd, %env, %matplotlib, .*, %%bash, /);
+  assert.match((await errorOf('%%html\n<b>'))?.value ?? '', /^there is no %%html here; /);
+  assert.equal((await errorOf('x = 1\n%%bash\nls'))?.value, '%%bash begins a cell: nothing may stand before it');
+});
+
+test('display makes a file of a figure, which is not made again at the end, and of what is a picture', async (t) => {
+  await using kernel = await startDrawing(t);
+  const shown = await kernel.run(`class Picture:
+    def _repr_png_(self): return b'png'
+display(plt.figure(title='one'), Picture(), Picture)
+open('out/figure-2-1.png').read(), open('out/figure-2-2.png').read()`);
+  assert.deepEqual([shown.images, shown.result], [['out/figure-2-1.png', 'out/figure-2-2.png'], "('one', 'png')"]);
 });

@@ -56,6 +56,24 @@ class Figures:
 
     def store(self, figure):
         """Makes a file of a figure, or tells why there is none."""
+        self.add(lambda path: draw(figure, path), lambda: title_of(figure))
+
+    def show_value(self, value):
+        """Whether a value is a figure or a picture; it is a file then."""
+        pyplot = sys.modules.get('matplotlib.pyplot')
+        if isinstance(value, getattr(pyplot, 'Figure', ())):
+            try:
+                self.store(value)
+            finally:
+                close(pyplot, value)
+            return True
+        picture = getattr(value, '_repr_png_', None)
+        data = picture() if callable(picture) and not isinstance(value, type) else None
+        if isinstance(data, bytes):
+            self.add(lambda path: write(path, data), lambda: '')
+        return isinstance(data, bytes)
+
+    def add(self, make, title):
         self.count += 1
         if self.count > MOST_FIGURES:
             self.left_out += 1
@@ -64,13 +82,13 @@ class Figures:
         try:
             os.makedirs(OUT, exist_ok=True)
             path = fresh(f'{OUT}/figure-{self.cell}-{self.count}')
-            draw(figure, path)
+            make(path)
             self.images.append(os.path.relpath(path, WORKSPACE))
         except Exception as error:
             # A part of a picture is none.
             remove(path)
             reason = str(error).strip()[:MOST_REASON]
-            said = f'figure {self.count} of this cell{title_of(figure)} could not be drawn: {reason}'
+            said = f'figure {self.count} of this cell{title()} could not be drawn: {reason}'
             tell(said)
             self.failure = self.failure or (error, said)
         except BaseException:
@@ -92,6 +110,11 @@ def draw(figure, path):
     figure.savefig(path, format='png', bbox_inches=box)
 
 
+def write(path, data):
+    with open(path, 'wb') as file:
+        file.write(data)
+
+
 def title_of(figure):
     """Its title in brackets; empty when it has none."""
     try:
@@ -108,8 +131,9 @@ def close(pyplot, which):
         pyplot.close(which)
     except Exception:
         figures = sys.modules['matplotlib._pylab_helpers'].Gcf.figs
-        for number in list(figures) if which == 'all' else [which]:
-            figures.pop(number, None)
+        for number, manager in list(figures.items()):
+            if which in ('all', number, manager.canvas.figure):
+                del figures[number]
 
 
 def tell(text):

@@ -115,8 +115,9 @@ export const sandboxesDocs = {
   runCode: {
     description:
       'Variables and imports of earlier cells are there; `kernel_restarted: true` says that they are gone, and ' +
-      '`restart_reason` why. An uncaught exception is a 200 with `error`; lines `!command` and `%pip install name` run in a ' +
-      'shell. A caller that goes away interrupts its cell, and 409 `sandbox_busy` means that another one runs.',
+      '`restart_reason` why. An uncaught exception is a 200 with `error`. Lines `!command`, `x = !command`, `%cd`, `%env`, `%pip`, ' +
+      '`%time`, `%timeit` and cells `%%bash`, `%%time`, `%%timeit` work as in a notebook, as do `display` and an `await` outside of ' +
+      'functions: one event loop lives as long as the kernel. A caller that goes away interrupts its cell, and 409 `sandbox_busy` means that another one runs.',
     example: {
       params: ids,
       body: { code: 'x = 6 * 7\nprint("computed")\nx', timeout_seconds: 30 },
