@@ -7,12 +7,15 @@ import subprocess
 import sys
 import time
 
+from answers import error_of, images_of, list_of, marked, text_of
 from execs import MOST_OUTPUT, ROOT, spawn
 from mux import CHUNK, DATA, DATA2, READ, WRITE, Owner
 from streams import Source
 from system import exit_code, kill_session
 
 INTERRUPT_S = 1.0
+# Bytes of each stream.
+MOST_BETWEEN = 65_536
 # When a cell whose caller went away is interrupted again, and whether with all that it started: what a system() of it
 # waits for gets no signal that is sent to Python alone. After the last one its kernel is replaced.
 GIVEN_UP_S = ((2.0, True), (1.0, False), (2.0, None))
@@ -149,9 +152,10 @@ class Cell(Owner):
         self.timer = kernels.agent.loop.after(self.seconds, self.late)
         kernel = kernels.kernel
         for source, kind in zip(kernel.sources, (DATA, DATA2)):
-            # What a background thread wrote since the last cell belongs to nobody.
             source.drain()
-            source.channel, source.kind, source.most, source.sent = channel, kind, MOST_OUTPUT, 0
+            between = marked(*source.take())
+            source.channel, source.kind, source.most, source.sent = channel, kind, MOST_OUTPUT, len(between)
+            channel.send(between, kind)
             name = 'stdout' if kind == DATA else 'stderr'
             source.on_cut = lambda name=name: channel.event({'truncated': name})
         self.sources = kernel.sources
@@ -203,6 +207,7 @@ class Cell(Owner):
         self.end()
         if restarted is not None:
             self.kernels.replace()
+        self.kernels.gather()
         reason = restarted or self.lost
         self.channel.close({
             'result': text_of(answer.get('result')),
@@ -225,28 +230,6 @@ class Queued(Owner):
 
     def closed(self, _payload):
         self.kernels.queued = None
-
-
-def text_of(value):
-    """The kernel runs user code: nothing that it says is taken as it is."""
-    if not isinstance(value, str):
-        return None
-    return value.encode('utf-8', 'replace')[:65_536].decode('utf-8', 'ignore')
-
-
-def list_of(value):
-    return value if isinstance(value, list) else []
-
-
-def images_of(value):
-    images = list_of(value)
-    return [image[:1024] for image in images[:100] if isinstance(image, str)]
-
-
-def error_of(value):
-    if not isinstance(value, dict):
-        return None
-    return {name: text_of(value.get(name)) or '' for name in ('name', 'value', 'traceback')}
 
 
 class Kernels:
@@ -305,8 +288,17 @@ class Kernels:
         if self.orphan:
             self.agent.loop.cancel(self.orphan.timer)
         queued, self.orphan, self.queued = self.queued, None, None
+        for source in self.kernel.sources if self.kernel else ():
+            # The last of the cell that nobody hears of.
+            source.drain()
+        self.gather()
         if queued:
             self.begin(queued.channel, queued.request)
+
+    def gather(self):
+        """What threads and tasks write from now on comes with the next cell."""
+        for source in self.kernel.sources if self.kernel else ():
+            source.gather(MOST_BETWEEN)
 
     def died(self, text):
         """It ended by itself."""

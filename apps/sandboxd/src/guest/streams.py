@@ -16,6 +16,8 @@ class Source:
         self.loop, self.fd, self.channel, self.kind = loop, fd, channel, kind
         self.most, self.on_end, self.on_cut = most, on_end, on_cut
         self.sent = 0
+        # What is kept while there is no channel, of which the end, and how many bytes came before that.
+        self.kept, self.most_kept, self.lost = bytearray(), 0, 0
         self.ended = False
         os.set_blocking(fd, False)
         self.resume()
@@ -40,6 +42,7 @@ class Source:
 
     def pass_on(self, data):
         if self.channel is None:
+            self.keep(data)
             return
         if self.most is not None and self.sent + len(data) > self.most:
             left = self.most - self.sent
@@ -53,6 +56,23 @@ class Source:
         self.channel.send(data, self.kind)
         if not self.channel.writable():
             self.loop.watch(self.fd, 0, None)
+
+    def keep(self, data):
+        self.kept += data if self.most_kept else b''
+        over = max(0, len(self.kept) - self.most_kept)
+        del self.kept[:over]
+        self.lost += over
+
+    def gather(self, most):
+        """Keeps the last bytes from now on, until there is a channel again."""
+        self.most_kept = most
+
+    def take(self):
+        """What was kept, without the rest of a character that began before it; and how many bytes are lost."""
+        kept, lost = bytes(self.kept), self.lost
+        self.kept, self.most_kept, self.lost = bytearray(), 0, 0
+        start = next((at for at in range(min(4, len(kept))) if kept[at] & 0xC0 != 0x80), 0) if lost else 0
+        return kept[start:], lost + start
 
     def drain(self):
         """Moves what lies there now, whether the channel takes it or not; a writer that goes on gives no end of it."""

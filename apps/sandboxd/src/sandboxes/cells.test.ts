@@ -61,4 +61,27 @@ open_now`;
     assert.ok(cell.stdout === whole, cell.stdout.slice(-20));
     assert.deepEqual([cell.result?.length, cell.truncated], [32_768, ['stdout', 'result']]);
   });
+
+  test('what threads write between cells comes with the next one, marked, of each stream the last 64 KiB', async () => {
+    const thread = (text: string) => `import os, sys, threading, time
+def late():
+    while not os.path.exists('go'): time.sleep(0.01)
+    print(${text}, end='')
+    print('problem', file=sys.stderr)
+    os.rename('go', 'went')
+threading.Thread(target=late).start()
+print('first')`;
+    const between = async (text: string) => {
+      assert.equal((await daemon.code(id, thread(text))).stdout, 'first\n');
+      await daemon.exec(id, { shell: 'touch go; until [ -e went ]; do sleep 0.05; done; rm went' });
+      return await daemon.code(id, 'print("second")');
+    };
+    const short = await between(`'said'`);
+    assert.equal(short.stdout, '[written between the cells]\nsaid\n[this cell]\nsecond\n');
+    assert.equal(short.stderr, '[written between the cells]\nproblem\n[this cell]\n');
+    const long = await between(`'ț' * 40_000 + '.'`);
+    const told = '[written between the cells, of which the first 14,466 bytes are left out]';
+    assert.ok(long.stdout === `${told}\n${'ț'.repeat(32_767)}.\n[this cell]\nsecond\n`, long.stdout.slice(0, 200));
+    assert.equal((await daemon.code(id, 'print("third")')).stdout, 'third\n');
+  });
 });
