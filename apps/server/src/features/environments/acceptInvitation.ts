@@ -3,7 +3,7 @@ import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { findEmail } from '../accounts/index.ts';
 import { doerOf } from './environments.doer.ts';
-import { resolveInvited } from './environments.notify.ts';
+import { resolveInvited } from './people/notify.ts';
 import { lockEnvironment } from './environments.sql.ts';
 import { environmentStatesTable } from './environments.states.ts';
 import type { Environments } from './environments.store.ts';

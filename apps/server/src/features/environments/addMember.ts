@@ -5,7 +5,7 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import { findAccountByEmail } from '../accounts/index.ts';
 import { holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
-import { tellInvited, tellMember } from './environments.notify.ts';
+import { tellInvited, tellMember } from './people/notify.ts';
 import { noteLetIn } from '../../kernel/records/let-in.ts';
 import { rateLimitExceeded } from '../../kernel/share/limits.ts';
 import type { Environments } from './environments.store.ts';

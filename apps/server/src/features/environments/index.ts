@@ -19,7 +19,7 @@ export { redeemTicket, ticketParameter, visitorOf } from './published/visitors.t
 export { visits } from './published/visits.ts';
 export type { Visit, Visitor } from './published/visits.sql.ts';
 export type { EnvironmentHooks } from './environments.hooks.ts';
-export { noticesOf } from './environments.notify.ts';
+export { noticesOf } from './people/notify.ts';
 export { wakeFor } from './hours/wake.ts';
 export { Environments } from './environments.store.ts';
 import { dropSent } from './people/invitations.sql.ts';

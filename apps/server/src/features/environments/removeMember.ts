@@ -5,7 +5,7 @@ import type { Context } from '../../kernel/http/context.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkRole, holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
-import { resolveInvited, tellRemoved } from './environments.notify.ts';
+import { resolveInvited, tellRemoved } from './people/notify.ts';
 import { lockEnvironment } from './environments.sql.ts';
 import type { Environments } from './environments.store.ts';
 import { declineInvitation, dropSent, withdrawInvitation } from './people/invitations.sql.ts';

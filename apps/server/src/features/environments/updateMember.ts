@@ -4,7 +4,7 @@ import { readNow } from '../../kernel/db/instant.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { holdThere, isAtLeast } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
-import { tellAsked } from './environments.notify.ts';
+import { tellAsked } from './people/notify.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
 import { changeInvitedRole, dropSent } from './people/invitations.sql.ts';

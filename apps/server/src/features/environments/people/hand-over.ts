@@ -6,7 +6,7 @@ import { byCommand } from '../../../kernel/records/audit.ts';
 import { FeedWriter } from '../../../kernel/streams/feed.writer.ts';
 import { findEmail } from '../../accounts/index.ts';
 import { passOn } from '../environments.machines.ts';
-import { tellHandedOver } from '../environments.notify.ts';
+import { tellHandedOver } from './notify.ts';
 import type { MemberRow } from '../environments.rows.ts';
 import { lockEnvironment } from '../environments.sql.ts';
 import type { EnvironmentState } from '../environments.states.ts';

@@ -5,7 +5,7 @@ import type { Kernel } from '../../../kernel/kernel.ts';
 import { findDevices } from '../../devices/index.ts';
 import { passOn } from '../environments.machines.ts';
 import { heldBy } from '../environments.machines.sql.ts';
-import { tellPassedOn, type Teller } from '../environments.notify.ts';
+import { tellPassedOn, type Teller } from './notify.ts';
 import type { EnvironmentRow } from '../environments.rows.ts';
 import { lockEnvironment } from '../environments.sql.ts';
 

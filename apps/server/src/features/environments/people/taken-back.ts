@@ -4,7 +4,7 @@ import type { Kernel } from '../../../kernel/kernel.ts';
 import type { TakesBack } from '../../../kernel/records/let-in.ts';
 import { findEmail } from '../../accounts/index.ts';
 import { isAtLeast } from '../environments.access.ts';
-import { tellRemoved, type Teller } from '../environments.notify.ts';
+import { tellRemoved, type Teller } from './notify.ts';
 import type { EnvironmentRole, EnvironmentRow, MemberRow, PortRow } from '../environments.rows.ts';
 import { lockEnvironment, lockEnvironments } from '../environments.sql.ts';
 import { environmentStatesTable } from '../environments.states.ts';

@@ -1,18 +1,18 @@
 import type { Words } from '@svc/words';
-import type { Db } from '../../kernel/db/db.ts';
-import { readNow } from '../../kernel/db/instant.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
-import type { Recorder } from '../../kernel/streams/feed.ts';
-import { type Budget, takeBudget } from '../../kernel/share/budgets.ts';
-import { findEmail } from '../accounts/index.ts';
-import type { NewNotice, NoticeText } from '../notifications/index.ts';
-import { deepLink, type EndOfCause, notifyMany, resolveNotifications, wasTold } from '../notifications/index.ts';
-import type { EnvironmentHooks } from './environments.hooks.ts';
-import type { EnvironmentRole, EnvironmentRow } from './environments.rows.ts';
-import { stranger } from './environments.view.ts';
-import { isInvitedBy } from './people/invitations.sql.ts';
-import { isAgreedOwner } from './people/members.ts';
-import { memberIds, membersOf } from './people/members.sql.ts';
+import type { Db } from '../../../kernel/db/db.ts';
+import { readNow } from '../../../kernel/db/instant.ts';
+import type { Kernel } from '../../../kernel/kernel.ts';
+import type { Recorder } from '../../../kernel/streams/feed.ts';
+import { type Budget, takeBudget } from '../../../kernel/share/budgets.ts';
+import { findEmail } from '../../accounts/index.ts';
+import type { NewNotice, NoticeText } from '../../notifications/index.ts';
+import { deepLink, type EndOfCause, notifyMany, resolveNotifications, wasTold } from '../../notifications/index.ts';
+import type { EnvironmentHooks } from '../environments.hooks.ts';
+import type { EnvironmentRole, EnvironmentRow } from '../environments.rows.ts';
+import { stranger } from '../environments.view.ts';
+import { isInvitedBy } from './invitations.sql.ts';
+import { isAgreedOwner } from './members.ts';
+import { memberIds, membersOf } from './members.sql.ts';
 
 /** What it takes to tell somebody something. */
 export type Teller = Pick<Kernel, 'bus' | 'clock' | 'config'> & Recorder;
