@@ -81,7 +81,7 @@ function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
 }
 
-/** Where a path is on the disk: each name at its text, or at the bytes that it is shown for where only those are there. */
+/** Where a path is: each name at its text, or at the bytes that it is shown for where only those are there. */
 export async function onDisk(path: string): Promise<string | Buffer> {
   if (bytesOfName(path) === undefined) return path;
   let found: Buffer = Buffer.alloc(0);

@@ -83,7 +83,7 @@ describe('the language of an account', () => {
     const found = new Set(
       tellers.flatMap(({ path, text }) => {
         const names = [...text.matchAll(named)].map(([, one, other]) => one ?? other ?? '');
-        const own = path.endsWith('/environments.notify.ts') ? [...text.matchAll(/type: '([a-z_]+)'/g)] : [];
+        const own = path.endsWith('/environments/people/notify.ts') ? [...text.matchAll(/type: '([a-z_]+)'/g)] : [];
         return [...names, ...own.map(([, name = '']) => `environment.${name}`)];
       }),
     );

@@ -5,7 +5,7 @@ import { lastWhole, withoutPartial } from './characters.ts';
 test('bytes that were cut anywhere hold whole characters, and lose no whole one', () => {
   const text = 'aț漢😀z';
   const bytes = Buffer.from(text);
-  const edges = [...text].map((_, at, all) => Buffer.byteLength(all.slice(0, at + 1).join('')));
+  const edges = Array.from(text).map((_, at, all) => Buffer.byteLength(all.slice(0, at + 1).join('')));
   for (let length = 0; length <= bytes.length; length += 1) {
     const wanted = edges.findLast((edge) => edge <= length) ?? 0;
     assert.equal(withoutPartial(bytes.subarray(0, length)).length, wanted);

@@ -1,6 +1,7 @@
 /**
- * Names of files are bytes, and those of old archives and other systems are no UTF-8. Such a name is shown, and found again, with each byte
- * that belongs to no character as `%E9`, and with `%25` for each `%` of its own. A name that is UTF-8 is shown as it is.
+ * Names of files are bytes, and those of old archives and other systems are no UTF-8. Such a name is shown, and found
+ * again, with each byte that belongs to no character as `%E9`, and with `%25` for each `%` of its own. A name that is
+ * UTF-8 is shown as it is.
  */
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

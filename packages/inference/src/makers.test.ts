@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { signedTurns, streamedCalls } from './fixtures/makers.ts';
+import { streamedCalls } from './fixtures/makers.ts';
+import { signedTurns } from './fixtures/signed.ts';
 import { dialectOf } from './dialect.ts';
 import type { Event, Reply } from './model.ts';
 import { type Protocol, protocols } from './protocol.ts';

@@ -419,14 +419,8 @@ test('names that are no UTF-8 are listed with their bytes as %E9, and are read, 
   await files.write(root, 'out/x%E9', of('text'), options);
   await writeFile(bytes('out/x\xe9'), 'other');
   assert.equal(await textOf((await files.read(root, 'out/x%E9')).body), 'text');
-  const long = 'ț\xff'.repeat(63);
-  await writeFile(
-    Buffer.concat([
-      Buffer.from(`${root}/`),
-      Buffer.from([...long].flatMap((one) => (one === 'ț' ? [0xc8, 0x9b] : [0xff]))),
-    ]),
-    'long',
-  );
+  const long = Buffer.from('c89bff'.repeat(63), 'hex');
+  await writeFile(Buffer.concat([Buffer.from(`${root}/`), long]), 'long');
   assert.equal(await textOf((await files.read(root, 'ț%FF'.repeat(63))).body), 'long');
   await assert.rejects(files.read(root, 'out/y%E9'), { code: 'not_found' });
 });

@@ -26,7 +26,10 @@ def cut(text):
 def bounded(answer):
     """The texts of an answer at their limit, and the names of those that were longer."""
     result, error = answer['result'], answer['error']
-    short = {'result': None if result is None else cut(result), 'error': error and {key: cut(text) for key, text in error.items()}}
+    short = {
+        'result': None if result is None else cut(result),
+        'error': error and {key: cut(text) for key, text in error.items()},
+    }
     return {**short, 'cut': [name for name, text in short.items() if text != answer[name]]}
 
 

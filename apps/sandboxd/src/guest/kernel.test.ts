@@ -41,7 +41,7 @@ class Kernel implements AsyncDisposable {
     (this.#child.stdio[3] as Writable).write(`${JSON.stringify({ op: 'run', code, env: {} })}\n`);
     const { value, done } = await this.#answers.next();
     if (done) throw new Error(`the kernel ended: ${this.said.stderr}`);
-    return JSON.parse(value as string) as Answer;
+    return JSON.parse(value) as Answer;
   }
 
   /** Interrupts the cell that runs. */

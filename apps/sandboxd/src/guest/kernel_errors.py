@@ -13,7 +13,7 @@ def is_ours(frames):
 
 
 def of_user(frames):
-    """What a traceback tells of user code: no frame of these files or of the loop above it, and nothing below a command."""
+    """What a traceback tells of user code: no frame of these files or the loop above it, nothing below a command."""
     kept = []
     while frames is not None:
         if not is_ours(frames):

@@ -1,4 +1,4 @@
-"""Figures that a cell draws with matplotlib become files of the workspace, each by itself: one that fails costs no other."""
+"""Figures that a cell draws become files of the workspace, each by itself: one that fails costs no other."""
 
 import os
 import sys
@@ -20,7 +20,10 @@ class Figures:
     def __init__(self, changes):
         self.begin(0)
         # What plt.show() calls for each figure that is open, and fig.show() for its own, where there is no screen.
-        changes.after('matplotlib.backend_bases', lambda module: setattr(module.FigureManagerBase, 'show', self.shower()))
+        def change(module):
+            module.FigureManagerBase.show = self.shower()
+
+        changes.after('matplotlib.backend_bases', change)
 
     def begin(self, cell):
         self.cell, self.count, self.left_out = cell, 0, 0

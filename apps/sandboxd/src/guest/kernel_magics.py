@@ -22,8 +22,8 @@ class UsageError(Exception):
 
 def parse(code, name):
     """
-    The tree of a cell. A line that is no Python and begins with `!` or `%` is a command or a magic; what Python takes as it is, a text
-    of several lines for example, is left alone. A cell that begins with `%%` is whole for what that names.
+    The tree of a cell. A line that is no Python and begins with `!` or `%` is a command or a magic; what Python takes as
+    it is, a text of several lines for example, is left alone. A cell that begins with `%%` is whole for what that names.
     """
     whole = CELL.fullmatch(code)
     if whole:
@@ -62,7 +62,7 @@ def replace_magic(lines, at):
 
 
 class Magics:
-    """`evaluate(code, name)` runs code in the namespace `names` of the cells, and gives the value of its last expression."""
+    """`evaluate(code, name)` runs code in the namespace `names`, and gives the value of its last expression."""
 
     def __init__(self, names, figures, evaluate, changed):
         self.names, self.figures, self.evaluate, self.changed = names, figures, evaluate, changed
@@ -158,7 +158,8 @@ class Magics:
         while found := re.match(r'-([nr])\s*(\d+)\s*', words):
             asked[found[1]] = int(found[2])
             words = words[found.end():]
-        timer = timeit.Timer(words if code is None else code, 'pass' if code is None else words or 'pass', globals=self.names)
+        timed, before = (words, 'pass') if code is None else (code, words or 'pass')
+        timer = timeit.Timer(timed, before, globals=self.names)
         runs, repeats = asked.get('n') or timer.autorange()[0], asked.get('r') or REPEATS
         taken = [seconds / runs for seconds in timer.repeat(repeats, runs)]
         mean = sum(taken) / repeats

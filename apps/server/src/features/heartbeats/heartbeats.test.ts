@@ -182,10 +182,7 @@ describe('heartbeats', () => {
     }
     for (const rid of ['', 'no-uuid', '{}']) assert.equal((await ping(`${path}?rid=${rid}`)).status, 200, rid);
     const { pings } = (await api('GET', `/v1/heartbeats/${id}/pings?limit=3`)).body;
-    assert.deepEqual(
-      pings.map((one: { kind: string; rid?: string }) => [one.kind, one.rid]),
-      Array(3).fill(['success', undefined]),
-    );
+    for (const one of pings) assert.deepEqual([one.kind, one.rid], ['success', undefined]);
     assert.equal((await find(id)).status, 'up');
   });
 

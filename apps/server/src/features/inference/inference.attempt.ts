@@ -140,7 +140,7 @@ export class Refusal extends ApiError {
   /** Why, where another lane may do better: it reads more, or refuses less. */
   readonly reason: 'context' | 'content' | undefined;
 
-  constructor(status: number, message: string, { message: _, ...words }: Partial<RefusalWords>) {
+  constructor(status: number, message: string, words: Omit<Partial<RefusalWords>, 'message'>) {
     const code = status === 413 ? 'payload_too_large' : status === 422 ? 'upstream_rejected' : 'bad_request';
     super(code, message, { told: words });
     const text = `${words.code ?? ''} ${words.type ?? ''} ${message}`;

@@ -33,8 +33,8 @@ const nice = ['nice', '-n', '10'];
 const limited = ['prlimit', ...Object.entries(limits).map(([name, value]) => `--${name}=${value}`), '--'];
 
 /**
- * From the strictest down; macOS has only the last two. Limits are refused where the platform itself has lower ones, and then those
- * count: that costs no cage.
+ * From the strictest down; macOS has only the last two. Limits are refused where the platform itself has lower ones,
+ * and then those count: that costs no cage.
  */
 export const chains: readonly Chain[] = [
   { kind: 'bwrap', words: [...nice, ...limited, ...withoutRights] },

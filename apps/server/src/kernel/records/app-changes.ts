@@ -54,7 +54,7 @@ export async function noteChange(db: Db, actor: Actor, { kind, subject, name, be
 }
 
 /** A change as it is shown. */
-export interface ShownChange {
+interface ShownChange {
   kind: AppChangeKind;
   name: string;
   created_at: string;

@@ -61,7 +61,7 @@ export interface KeptWindow extends Heard {
 }
 
 /** An answer most of whose words lie outside of the audio, spread over it: a transcript of it would stand in one heap. */
-function timed<T extends Heard>(heard: T, durationMs: number): KeptWindow {
+function timed(heard: Heard, durationMs: number): KeptWindow {
   const { words } = heard;
   const outside = words.filter(({ startMs }) => !(startMs >= -beyondMs && startMs <= durationMs + beyondMs));
   if (outside.length * 2 <= words.length) return heard;
