@@ -44,6 +44,7 @@ export const exampleOwner = {
   provisioned_at: null,
   created_at: at,
   accepted_at: at,
+  agreed_to_own: true,
 };
 
 /** A port that its members and those of its organisation reach. */

@@ -115,10 +115,9 @@ export const sandboxesDocs = {
   runCode: {
     description:
       'Variables and imports of earlier cells are there; `kernel_restarted: true` says that they are gone, and ' +
-      '`restart_reason` why. An uncaught exception is a 200 with `error`. Lines `!command`, `x = !command`, `%cd`, `%env`, `%pip`, ' +
-      '`%time`, `%timeit` and cells `%%bash`, `%%time`, `%%timeit` work as in a notebook, as do `display` and an `await` outside of ' +
-      'functions: one event loop lives as long as the kernel. What threads and tasks write between cells comes with the next one, ' +
-      'the last 64 KiB of each stream, between lines that say so. A caller that goes away interrupts its cell, and 409 `sandbox_busy` means that another one runs.',
+      '`restart_reason` why. An uncaught exception is a 200 with `error`; `!ls`, `%pip`, `await` and `display` work as in a ' +
+      'notebook, and what threads write between cells comes with the next. A caller that goes away interrupts its cell, and 409 ' +
+      '`sandbox_busy` means that another one runs.',
     example: {
       params: ids,
       body: { code: 'x = 6 * 7\nprint("computed")\nx', timeout_seconds: 30 },

@@ -132,6 +132,8 @@ describe('svc accounts delete', () => {
       values (${id}, 'a', '', 'a', '', 'a', '', '', '', '', '', '', '', '', '', false, 0, '', '', now())`;
     await beginUpload(t.gateway, account, Buffer.from('audio'));
     await fillTranscripts(t.gateway, account);
+    await sql`insert into kernel.app_changes (connection_id, kind, subject, account_id, name)
+      values (${any}, 'mute', ${any}, ${id}, 'x')`;
     await sql`insert into kernel.let_in (connection_id, kind, subject, account_id, name)
       values (gen_random_uuid(), 'share', 'x', ${id}, 'Talk')`;
     await sql`insert into connections.connections (id, account_id, client_id, name, trust, scopes, resources, key_id)
