@@ -43,11 +43,14 @@ export async function isGranted(db: Db, grantId: string): Promise<boolean> {
   return (await db`select 1 from auth.granted_view where grant_id = ${grantId} limit 1`).length > 0;
 }
 
-/** Keys that an app was given for tokens of one grant, and that are not revoked. */
+/** Keys that an app was given for tokens of one grant, with those that they made, and that are not revoked. */
 export async function keysOfGrant(db: Db, accountId: string, grantId: string): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
-    select id from keys.keys
-    where account_id = ${accountId} and grant_id = ${grantId} and kind = 'key' and status <> 'revoked'`;
+    with recursive given as (
+      select id from keys.keys where account_id = ${accountId} and grant_id = ${grantId} and kind = 'key'
+      union
+      select k.id from keys.keys k join given g on k.parent_id = g.id where k.account_id = ${accountId})
+    select id from keys.keys where id in (select id from given) and status <> 'revoked'`;
   return rows.map(({ id }) => id);
 }
 

@@ -20,12 +20,18 @@ interface Write {
   later: () => Promise<void>;
 }
 
-/** An answer as it is kept. */
+/** An answer that is kept. */
 interface KeptAnswer {
   /** What was asked for; undefined in those that a release before kept. */
   asked?: string;
   text: string;
 }
+
+/**
+ * The member of a kept answer that says what was asked for. A gateway of the release before gives a kept text as it is: with
+ * this beside its own members it is a token answer still (RFC 6749, 5.1: unknown ones are ignored).
+ */
+const askedMember = 'svc_asked';
 
 /**
  * One request to the token endpoint. What it uses up and what it gives for that are kept in one transaction once the library
@@ -71,8 +77,8 @@ export class Exchange {
     const { used } = this;
     if (!used) return true;
     const seconds = answersAgain.has(used.model) ? config.grants.graceSeconds : 0;
-    const answer: KeptAnswer = { asked: this.asked, text };
-    const sealed = seconds > 0 ? keyring.seal(sealedTokenAnswers, Buffer.from(JSON.stringify(answer))) : null;
+    const kept = JSON.stringify({ ...(JSON.parse(text) as object), [askedMember]: this.asked });
+    const sealed = seconds > 0 ? keyring.seal(sealedTokenAnswers, Buffer.from(kept)) : null;
     const isFirst = await inTransaction(sql, async (tx) => {
       await endAfter(tx, Math.min(waitMs, config.databaseDeadline.statementMs));
       if (!(await takeOnce(tx, clock, used, { sealed, seconds }))) return false;
@@ -97,8 +103,8 @@ export class Exchange {
 function keptOf({ keyring }: Parts, row: { answer: Buffer | null } | undefined): KeptAnswer | undefined {
   if (!row?.answer) return undefined;
   const opened = keyring.open(sealedTokenAnswers, row.answer).toString();
-  const kept = JSON.parse(opened) as Partial<KeptAnswer>;
-  return kept.text === undefined ? { text: opened } : { ...kept, text: kept.text };
+  const { [askedMember]: asked, ...answer } = JSON.parse(opened) as { [askedMember]?: string };
+  return asked === undefined ? { text: opened } : { asked, text: JSON.stringify(answer) };
 }
 
 /** What gives its answer again. A code does not: who stole it would get the tokens (RFC 6749, 4.1.2). */

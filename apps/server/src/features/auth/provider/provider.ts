@@ -38,9 +38,9 @@ interface ProviderParts {
   /** The account, if it may sign in. */
   account: (id: string) => Promise<ProviderAccount | undefined>;
   pages: ProviderPages;
-  /** A browser signed out here: what else it is signed in with ends too. */
   /** Called for a code or token that was used again later. */
   stolen: Stolen;
+  /** A browser signed out here: what else it is signed in with ends too. */
   signedOut: (cookies: string | undefined) => Promise<void>;
 }
 
