@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { ofWords, textsOf } from './assemble.testing.ts';
-import { estimateWords, segmentsInOrder } from './index.ts';
+import { estimateWords, segmentsInOrder, spreadWords } from './index.ts';
 import { inOrder, type Said } from './order.ts';
 
 const said = (startMs: number | undefined, endMs: number | undefined, words = 4): Said => ({ startMs, endMs, words });
@@ -91,6 +91,15 @@ describe('segments of a provider', () => {
       right.map((one) => ({ ...one, startMs: -5_000, endMs: -1_000 })),
     ])
       assert.equal(textsOf(ofSegments(segments)).join(' '), inAll, JSON.stringify(segments));
+  });
+
+  test('without times are left without: who has the audio spreads them over it', () => {
+    const untimed = texts.map((text) => ({ text, startMs: Number.NaN, endMs: Number.NaN }));
+    const words = segmentsInOrder(untimed).flatMap(({ text, startMs, endMs }) => estimateWords(text, startMs, endMs));
+    assert.ok(words.every(({ startMs }) => Number.isNaN(startMs)));
+    const spread = spreadWords(words, 12_000);
+    assert.equal(spread.map(({ text }) => text).join(' '), inAll);
+    assert.deepEqual([spread[0]?.startMs, spread.at(-1)?.endMs], [0, 12_000]);
   });
 
   test('of two speakers who overlap do not stand among each other', () => {

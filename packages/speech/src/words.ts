@@ -20,7 +20,8 @@ export const repairedWindows = (windows: TrackHeard['windows']): HeardWindow[] =
 
 /**
  * Words of a text whose provider gave only the times of a segment. Each gets a part of [startMs, endMs] that fits its length,
- * and is marked `estimated`. A text without words gives none; times that are no numbers count as 0.
+ * and is marked `estimated`. A text without words gives none. Where the start is no number the words have no times either; an
+ * end that is none counts as the start.
  */
 export function estimateWords(
   text: string,
@@ -29,7 +30,9 @@ export function estimateWords(
   more: { speaker?: string; confidence?: number } = {},
 ): HeardWord[] {
   const words = wordsIn(text);
-  const start = finite(startMs) ?? 0;
+  const start = finite(startMs);
+  if (start === undefined)
+    return words.map((word) => ({ text: word, startMs: Number.NaN, endMs: Number.NaN, ...more, estimated: true }));
   const length = Math.max(start, finite(endMs) ?? start) - start;
   // Each word has a unit more than its letters: short ones take longer than letters say.
   const total = words.reduce((sum, word) => sum + word.length + 1, 0);
@@ -61,6 +64,8 @@ interface HeardSegment {
  * end is minutes too late, or whose start jumps back, would lay its words among those of others.
  */
 export function segmentsInOrder<T extends HeardSegment>(segments: readonly T[]): T[] {
+  // Without times they are left without: who has the audio spreads them over it, and says so.
+  if (segments.filter(({ startMs }) => Number.isFinite(startMs)).length * 2 < segments.length) return [...segments];
   const times = bySpeaker(segments, ({ text }) => wordsIn(text).length);
   return segments.map((segment, n) => {
     const { startMs, endMs } = times[n] as Timed;

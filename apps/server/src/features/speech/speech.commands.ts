@@ -106,8 +106,12 @@ export function addSpeech(place: ProvidersPlace, kind: SpeechKind, given: NewSpe
 }
 
 /** OpenAI's routes are below a path; an address without one is that of the server. */
-const addressOf = (kind: SpeechKind, url: string): string =>
-  kind === 'openai' && URL.parse(url)?.pathname === '/' ? `${url.replace(/\/+$/, '')}/v1` : url;
+const addressOf = (kind: SpeechKind, given: string): string => {
+  const url = URL.parse(given);
+  if (kind !== 'openai' || url?.pathname !== '/') return given;
+  url.pathname = '/v1';
+  return url.href;
+};
 
 /** Whether `providers add` means a provider of speech: by its kind, or where a kind may be both, by what the caller says. */
 export const isSpeechKind = (kind: string, isSpeech: boolean): kind is SpeechKind =>

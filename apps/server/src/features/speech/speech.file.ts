@@ -97,7 +97,10 @@ function toEntry(given: z.output<typeof entry>, clock: Pick<Clock, 'monotonic'>)
 }
 
 /** A model that its maker's name says tells speakers apart: `gpt-4o-transcribe-diarize`, also behind a reseller's prefix. */
-export const isDiarizing = (model: string): boolean => /diari[sz]e/i.test(model);
+const isDiarizing = (model: string): boolean => /diari[sz]e/i.test(model);
+
+/** The same of a model that refuses every other form, whatever the file says: one of its maker's own. */
+export const isDiarizingOnly = (model: string): boolean => /(?:^|\/)gpt-.*diari[sz]e/i.test(model);
 
 /** What an entry of a kind has to say, and what it must not. */
 function faultOf(given: z.output<typeof entry>): string | undefined {

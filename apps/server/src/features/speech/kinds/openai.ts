@@ -1,6 +1,6 @@
 import { isObject, objectsOf, textOf, type Value } from '@svc/inference';
 import { estimateWords, type HeardWord, segmentsInOrder } from '@svc/speech';
-import { isDiarizing } from '../speech.file.ts';
+import { isDiarizingOnly } from '../speech.file.ts';
 import { ProviderFailure } from '../speech.errors.ts';
 import { askJson, formOf, msOf } from './ask.ts';
 import { type Asking, type KindHeard, termsWithin } from './kind.ts';
@@ -28,7 +28,7 @@ export async function openai(asking: Asking): Promise<KindHeard> {
 /** What is asked for in the form that the model has: later models than Whisper give text alone, or speakers without words. */
 function formatOf({ entry, window }: Asking, model: string): (readonly [string, string])[] {
   // Its name says what it takes, whatever the file does: it refuses every other form.
-  if (entry.diarizes || isDiarizing(model)) {
+  if (entry.diarizes || isDiarizingOnly(model)) {
     // These models refuse a prompt.
     return [
       ['response_format', 'diarized_json'],
