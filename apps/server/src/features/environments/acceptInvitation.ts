@@ -1,6 +1,7 @@
 import { contract } from '@svc/contract';
 import { notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
+import { appOf } from '../../kernel/records/let-in.ts';
 import { findEmail } from '../accounts/index.ts';
 import { doerOf } from './environments.doer.ts';
 import { resolveInvited } from './people/notify.ts';
@@ -24,18 +25,21 @@ export const acceptInvitation = (environments: Environments): Operation =>
       await resolveInvited(context.kernel, tx, { accountId, by: from, resolution: 'accepted' });
       const members = await membersOf(tx, id);
       const before = members.find(({ account_id: of }) => of === accountId);
-      if (before?.is_unasked) {
+      // An app agrees to no costs, and who accepts to be a developer has agreed to none.
+      const isTheirWord = appOf(context.actor) === undefined;
+      if (before?.is_unasked && isTheirWord && (!invited || invited.role === 'owner')) {
         await changeRole(tx, id, accountId, before.role);
         const payload = { user_id: accountId };
         await environments.tell(tx, row, doerOf(context), { kind: 'owner_accepted', payload });
       }
-      if (before) return { member: toChangedMember({ ...before, is_unasked: false }) };
+      if (before) return { member: toChangedMember((await memberOf(tx, context.clock, id, accountId)).member) };
       if (!invited) throw notFound('invitation');
       const { role, invited_by: by, ...wanted } = invited;
       const inviter = members.find(({ account_id: of }) => of === by);
       const mayStill = inviter && mayGive(inviter.role, role) && (await isInGoodStanding(tx, inviter.account_id));
       if (!mayStill) throw notFound('invitation');
-      await join(tx, context.clock, row, { accountId, email: (await findEmail(tx, accountId)) ?? '', role }, wanted);
+      const person = { accountId, email: (await findEmail(tx, accountId)) ?? '', role, isUnasked: !isTheirWord };
+      await join(tx, context.clock, row, person, wanted);
       const { member } = await memberOf(tx, context.clock, id, accountId);
       const payload = { user_id: accountId, role, linux_username: member.linux_username };
       await environments.tell(tx, row, doerOf(context), { kind: 'member_added', payload });

@@ -100,7 +100,7 @@ export async function tellPassedOn(
   const { iso } = await readNow(tx, kernel.clock);
   await tell(kernel, tx, row, [heir], {
     type: 'environment.handed_over',
-    says: inWords((words) => ({ title: words.inherited(row.name), body: words.passedOnText(row.slug) })),
+    says: inWords((words) => ({ title: words.inherited(row.slug), body: words.passedOnText(row.slug) })),
     severity: 'warning',
     isOfOthers: true,
     dedupeKey: `environment.handed_over:${row.id}:${from}:${iso.slice(0, 10)}`,
@@ -147,6 +147,8 @@ export async function tellAsked(
   row: EnvironmentRow,
   given: Omit<Given, 'role'>,
 ): Promise<void> {
+  const dedupeKey = `environment.owner_asked:${dayOf(given)}`;
+  if (await wasTold(tx, given.accountId, dedupeKey)) return;
   if (!(await takeBudget(tx, kernel.clock, invitationsTold, given.accountId))) return;
   const who = await nameOf(tx, given);
   await tell(kernel, tx, row, [given.accountId], {
@@ -154,7 +156,7 @@ export async function tellAsked(
     says: inWords((words) => ({ title: words.asked(who), body: words.askedText(row.slug) })),
     severity: 'info',
     isOfOthers: true,
-    dedupeKey: `environment.owner_asked:${dayOf(given)}`,
+    dedupeKey,
   });
 }
 
