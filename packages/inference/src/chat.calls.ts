@@ -157,7 +157,7 @@ export const thoughtOnly = (index: number, signature: string): Event[] => [
 function begins(call: Call, { id, name, input }: Said): boolean {
   const { isWhole } = call.end;
   // Some servers give each fragment an id of its own: without a name it is none of a call.
-  if (id !== '' && id !== call.id && (name !== '' || isWhole) && call.id !== '') return true;
+  if (id !== '' && id !== call.id && (name !== '' || (isWhole && input.trim() !== '')) && call.id !== '') return true;
   // What follows a whole object would make it none.
   return isWhole && ((name !== '' && name !== call.name) || input.trim() !== '');
 }

@@ -2,7 +2,7 @@ import { dialectOf, type WriteOptions } from './dialect.ts';
 import { limitOf } from './limits.ts';
 import { type Block, type Conversation, type Effort, effortOf, efforts, type Message, type Tool } from './model.ts';
 import { isSealed, type Returned, returnedOf, withPlaceholders } from './sealed.ts';
-import { instructionsIn, isInstruction, settled } from './system.ts';
+import { forMessages, instructionsIn, isInstruction, settled } from './system.ts';
 import {
   defined,
   isObject,
@@ -129,8 +129,9 @@ function readFormat({ type, json_schema: schema }: Value): Conversation['format'
 
 /** Writes a conversation as a request of chat completions; of a stream the usage is asked for too. */
 export function writeChatRequest(conversation: Conversation, model: string, options: WriteOptions = {}): Value {
-  const { limit, signatures } = options.dialect ?? dialectOf('chat', model);
-  const { system, messages, tools, choice, stream, thinkingTokens } = conversation;
+  const { limit, signatures, systemTurns } = options.dialect ?? dialectOf('chat', model);
+  const { tools, choice, stream, thinkingTokens } = conversation;
+  const { system, messages } = systemTurns === false ? forMessages(conversation, false) : conversation;
   const effort: Effort | undefined =
     conversation.effort ?? (thinkingTokens === undefined ? undefined : effortOf(thinkingTokens));
   const said = messages.flatMap((message) => {
@@ -176,7 +177,10 @@ function writeFormat(format: Conversation['format']): unknown {
 }
 
 function writeMessage({ role, blocks }: Message, returned: Returned, sendsThinking = false): Value[] {
-  if (role === 'system') return [{ role, content: instructionsIn(blocks) }];
+  if (role === 'system') {
+    const content = instructionsIn(blocks);
+    return content === '' ? [] : [{ role, content }];
+  }
   if (role === 'assistant') {
     const thinking = sendsThinking ? writeThinking(blocks) : {};
     return [{ ...writeAssistant(blocks, returned), ...thinking, ...returned.fields }];

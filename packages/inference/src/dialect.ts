@@ -21,7 +21,7 @@ export interface Dialect {
   limit: 'max_tokens' | 'max_completion_tokens' | 'both';
   /** A request may name the tool that is to be called. */
   forcedTools: boolean;
-  /** It takes instructions among the turns, in messages; undefined: nobody knows. */
+  /** It takes instructions among the turns; undefined: nobody knows, and chat completions have them there. */
   systemTurns?: boolean;
   /** Whose signatures its calls must have in each later turn, in chat completions. */
   signatures?: 'google';
@@ -68,6 +68,11 @@ const known: Readonly<Record<'claude' | 'openai', readonly (readonly [RegExp, Pa
     [/^(?:gpt-[34]|chatgpt-|gpt-5-chat)/, { ...openai, thinking: 'none' }],
     [/^(?:o\d|gpt-)/, { ...openai, sampling: false, stop: false }],
     [/^gemini-(?![12])/, { signatures: 'google' }],
+    // Templates of open models take a system message at the beginning alone, or none but that.
+    [
+      /^(?:qw[eq]|gemma|codegemma|[a-z]*stral|mixtral|llama|codellama|phi|granite|yi-|smollm|command|olmo|falcon)/i,
+      older,
+    ],
   ],
 };
 

@@ -5,7 +5,7 @@ import { instructed } from './fixtures/instructions.ts';
 import type { Conversation } from './model.ts';
 import { type Protocol, protocols } from './protocol.ts';
 import { withoutInstructions } from './system.ts';
-import { translate } from './translate.ts';
+import { systemName, translate } from './translate.ts';
 import { objectsOf, textOf, type Value } from './values.ts';
 import { wires } from './wires.ts';
 
@@ -54,12 +54,19 @@ describe('instructions among the turns', () => {
     test(`join the prompt of a model that takes none, and the client is told: ${client}`, () => {
       for (const model of ['claude-sonnet-4-5', 'qwen3-max']) {
         const { sent, dropped } = sentTo(from, body, 'messages', model);
-        assert.deepEqual(dropped, [from === 'responses' ? 'input.system' : 'messages.system']);
+        assert.deepEqual(dropped, [systemName(from)]);
         assert.equal(sent['system'], 'Be brief.\n\nUse metric units.\n\nThe user is in Iași.\n\nSay goodbye.');
         assert.deepEqual(
           shortOf(wires.messages.readRequest(sent)),
           placed.filter((turn) => !turn.startsWith('system')),
         );
+      }
+      if (from === 'chat') return;
+      // Templates of open models refuse a system message that is not the first.
+      for (const model of ['qwen3:8b', 'google/gemma-4', 'mistral-small', 'llama3.3']) {
+        const { sent, dropped } = sentTo(from, body, 'chat', model);
+        const roles = objectsOf(sent['messages']).map(({ role }) => role);
+        assert.deepEqual([roles.lastIndexOf('system'), dropped], [0, [systemName(from)]], model);
       }
     });
   }

@@ -48,7 +48,8 @@ export function writeFor(from: Protocol, conversation: Conversation, target: Tar
   const { protocol, model, dialect, maxTokens } = target;
   const lost = lostOf(conversation, protocol, dialect);
   const fitted: Conversation = { ...conversation };
-  const joins = protocol === 'messages' && forMessages(conversation, dialect.systemTurns === true).joined;
+  const mayJoin = protocol === 'messages' || (protocol === 'chat' && dialect.systemTurns === false);
+  const joins = mayJoin && forMessages(conversation, dialect.systemTurns === true).joined;
   for (const field of lost) Reflect.deleteProperty(fitted, field);
   // Who thinks unasked must be told not to where a tool is forced.
   if (isForced(fitted) && dialect.thinksUnasked) fitted.effort = 'none';

@@ -151,7 +151,7 @@ export class Conversation {
     const { messages: given } = { ...body, ...mended, ...signed };
     return JSON.stringify({
       ...body,
-
+      ...mended,
       model,
       ...(protocol === 'chat' && { stream_options: { ...objectOf(body['stream_options']), include_usage: true } }),
       tools: [...objectsOf(body['tools']), ...objectsOf(tools)],
