@@ -1,4 +1,4 @@
-import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ const record = z.object({
   started: z.string(),
   /** The folder that it was written for: in a copy of it the process is another's. Releases before did not say. */
   folder: z.string().optional(),
+  path: z.string().optional(),
   instance_id: z.string(),
   since: z.string(),
   /** Where it listens; absent: it serves nothing. The URL of a relay is `{relay_url}`. */
@@ -57,11 +58,20 @@ export function addressOfRunning(dataDir: string): Given {
  * Writes down that this process runs on the data dir: in `running.json`, or beside it while another process holds that.
  * Answers what takes it back.
  */
-export function writeRunning(dataDir: string, about: Omit<RunningProcess, 'pid' | 'started' | 'folder'>): () => void {
+export function writeRunning(
+  dataDir: string,
+  about: Omit<RunningProcess, 'pid' | 'started' | 'folder' | 'path'>,
+): () => void {
   const { pid } = process;
   for (const name of namesIn(dataDir)) if (!read(dataDir, name)) rmSync(join(dataDir, name), { force: true });
   const name = read(dataDir, first) ? `running.${pid}.json` : first;
-  const own = { ...about, pid, started: processStart(pid) ?? '', folder: identityOf(dataDir) };
+  const own = {
+    ...about,
+    pid,
+    started: processStart(pid) ?? '',
+    folder: identityOf(dataDir),
+    path: realpathSync(dataDir),
+  };
   const text = `${JSON.stringify(own, undefined, 2)}\n`;
   const file = join(dataDir, name);
   rmSync(`${file}.new`, { force: true });
@@ -93,7 +103,10 @@ function read(dataDir: string, name: string): RunningProcess | undefined {
   try {
     const found = record.safeParse(JSON.parse(readIfThere(join(dataDir, name)) ?? ''));
     if (!found.success || !isRunning(found.data)) return undefined;
-    return found.data.folder === undefined || found.data.folder === identityOf(dataDir) ? found.data : undefined;
+    const { folder, path } = found.data;
+    // Shares of a network may give a folder another inode later, and a copy has another path.
+    const isOwn = folder === undefined || folder === identityOf(dataDir) || path === realpathSync(dataDir);
+    return isOwn ? found.data : undefined;
   } catch {
     return undefined;
   }

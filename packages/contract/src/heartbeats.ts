@@ -64,7 +64,7 @@ const ping = {
 /** Matches a start with its end when runs of one job overlap. */
 const query = z.object({
   rid: z
-    .string()
+    .union([z.string(), z.array(z.string())])
     .optional()
     .describe('Id of the run that a start and its end share, a UUID; the ping counts without one that is none'),
 });

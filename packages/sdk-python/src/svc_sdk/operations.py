@@ -375,15 +375,15 @@ class Heartbeats(Feature):
         """A badge as an endpoint of shields.io."""
         return self._transport.json("GET", f"/badge/{quote(badge_token, safe='')}.json", options=options)
 
-    def ping(self, token: str, body: Union[bytes, str, None] = None, *, rid: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
+    def ping(self, token: str, body: Union[bytes, str, None] = None, *, rid: Optional[Union[str, List[str]]] = None, options: Optional[CallOptions] = None) -> str:
         """The job succeeded."""
         return self._transport.text("GET", f"/ping/{quote(token, safe='')}", query={"rid": rid}, data=body, options=options)
 
-    def signal(self, token: str, signal: str, body: Union[bytes, str, None] = None, *, rid: Optional[str] = None, create: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
+    def signal(self, token: str, signal: str, body: Union[bytes, str, None] = None, *, rid: Optional[Union[str, List[str]]] = None, create: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
         """The job started (`start`), failed (`fail`), says something (`log`), or ended with an exit code (0 to 255)."""
         return self._transport.text("GET", f"/ping/{quote(token, safe='')}/{quote(signal, safe='')}", query={"rid": rid, "create": create}, data=body, options=options)
 
-    def signal_slug(self, ping_key: str, slug: str, signal: str, body: Union[bytes, str, None] = None, *, rid: Optional[str] = None, create: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
+    def signal_slug(self, ping_key: str, slug: str, signal: str, body: Union[bytes, str, None] = None, *, rid: Optional[Union[str, List[str]]] = None, create: Optional[str] = None, options: Optional[CallOptions] = None) -> str:
         """The same for the monitor that has this slug in the account of the ping key."""
         return self._transport.text("GET", f"/ping/{quote(ping_key, safe='')}/{quote(slug, safe='')}/{quote(signal, safe='')}", query={"rid": rid, "create": create}, data=body, options=options)
 

@@ -15,7 +15,7 @@ export async function take(
   { kernel, anything }: Context,
   addressed: Addressed,
   word: string,
-  query: { rid?: string | undefined; create?: string | undefined },
+  query: { rid?: string | string[] | undefined; create?: string | undefined },
 ): Promise<'OK'> {
   const meant = signalOf(word);
   if (meant === undefined) throw notFound('route');
@@ -39,5 +39,5 @@ export async function take(
 const runId = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** The id of a run; a ping whose id is empty or none counts without it: it says something all the same. */
-const runOf = (given: string | undefined): string | null =>
-  given !== undefined && runId.test(given) ? given.toLowerCase() : null;
+const runOf = (given: string | string[] | undefined): string | null =>
+  typeof given === 'string' && runId.test(given) ? given.toLowerCase() : null;

@@ -126,7 +126,7 @@ export function signalOf(word: string): Pick<Signal, 'kind' | 'exitCode'> | unde
   // `/ping/<token>/` is a success, as at healthchecks.io.
   if (word === '') return { kind: 'success', exitCode: null };
   if (word === 'start' || word === 'fail' || word === 'log') return { kind: word, exitCode: null };
-  if (!/^-?\d{1,20}$/.test(word)) return undefined;
+  if (!/^-?\d{1,100}$/.test(word)) return undefined;
   // 0xc0000005 is written as 3221225477 by some shells and as -1073741819 by others: one code.
   const code = Number(word) > largestExit && Number(word) < 2 ** 32 ? Number(word) - 2 ** 32 : Number(word);
   return { kind: 'exit', exitCode: Math.max(-largestExit - 1, Math.min(largestExit, code)) };

@@ -180,7 +180,7 @@ describe('heartbeats', () => {
       const found = await find(id);
       assert.deepEqual([found.status, found.last_exit_code], ['down', kept], code);
     }
-    for (const rid of ['', 'no-uuid', '{}']) assert.equal((await ping(`${path}?rid=${rid}`)).status, 200, rid);
+    for (const rid of ['', 'no-uuid', 'a&rid=b']) assert.equal((await ping(`${path}?rid=${rid}`)).status, 200, rid);
     const { pings } = (await api('GET', `/v1/heartbeats/${id}/pings?limit=3`)).body;
     for (const one of pings) assert.deepEqual([one.kind, one.rid], ['success', undefined]);
     assert.equal((await find(id)).status, 'up');

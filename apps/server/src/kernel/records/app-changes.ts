@@ -41,10 +41,14 @@ export async function noteChange(db: Db, actor: Actor, { kind, subject, name, be
     await db`delete from kernel.app_changes where kind = ${kind} and subject = ${subject}`;
     return;
   }
-  // What it was before the first change counts.
+  // What it was before the first change counts, whichever app made that: what one is shut out for does not come back with another.
   const rows = await db`
     insert into kernel.app_changes (connection_id, kind, subject, account_id, name, before)
-    select ${connectionId}, ${kind}, ${subject}, ${actor.accountId}, ${name.slice(0, 120)}, ${before ?? null}
+    select ${connectionId}, ${kind}, ${subject}, ${actor.accountId}, ${name.slice(0, 120)},
+      case when exists (select from kernel.app_changes where kind = ${kind} and subject = ${subject})
+        then (select o.before from kernel.app_changes o where o.kind = ${kind} and o.subject = ${subject}
+          order by o.created_at limit 1)
+        else ${before ?? null} end
     where (select count(*) from kernel.app_changes where connection_id = ${connectionId}) < ${mostOfApp}
       or exists (
         select from kernel.app_changes where connection_id = ${connectionId} and kind = ${kind} and subject = ${subject})

@@ -37,7 +37,7 @@ test('no contact has a local name: Apple refuses it', () => {
 });
 
 test('Apple’s service is known by its name alone', () => {
-  assert.ok(needsContact('https://web.push.apple.com/QABC'));
+  assert.ok(needsContact('https://web.push.apple.com/QABC') && needsContact('https://web.push.apple.com./QABC'));
   assert.ok(
     !needsContact('https://push.apple.com.example.org/x') && !needsContact('https://fcm.googleapis.com/fcm/send/x'),
   );

@@ -31,4 +31,4 @@ export function contactOf(
 
 /** Whether a push service takes nothing without a contact: Apple's answers 403 BadJwtToken. */
 export const needsContact = (endpoint: string): boolean =>
-  /(?:^|\.)push\.apple\.com$/i.test(new URL(endpoint).hostname);
+  /(?:^|\.)push\.apple\.com\.?$/i.test(new URL(endpoint).hostname);
