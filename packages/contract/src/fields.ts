@@ -45,7 +45,9 @@ export function repeatedNames(headers: Readonly<Record<string, unknown>>): strin
 
 /** A UUID of any version, answered in lower case. */
 export const uuid = z.guid().toLowerCase();
-/** Refuses an address with a user or a password in it: it stands in logs, in alerts and in errors, a header does not. */
+/**
+ * Refuses an address with a user or a password in it: it stands in logs, in alerts and in errors, a header does not.
+ */
 export const withoutUser = <T extends z.ZodType<string>>(url: T): T =>
   url.refine((value) => {
     const read = URL.canParse(value) ? new URL(value) : undefined;

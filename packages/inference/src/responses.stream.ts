@@ -22,7 +22,10 @@ interface ReadItem {
 /** Reads a stream of responses. What comes after its end is dropped. */
 export class ResponsesReader {
   #next = 0;
-  /** Items by their ids, which come first, and by their places: some number all of them 0, others give each event an id. */
+  /**
+   * Items by their ids, which come first, and by their places: some number all of them 0, others give each event an
+   * id.
+   */
   readonly #byId = new Map<string, ReadItem>();
   readonly #byPlace = new Map<unknown, ReadItem>();
   readonly #items: ReadItem[] = [];

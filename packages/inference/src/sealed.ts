@@ -115,7 +115,10 @@ export const withPlaceholders = (messages: readonly Value[]): Value[] =>
     return { ...message, tool_calls: [{ ...first, extra_content: extra }, ...rest] };
   });
 
-/** Joins the pieces in which `reasoning_details` are streamed: text of one entry comes in many. Past the bound it keeps none. */
+/**
+ * Joins the pieces in which `reasoning_details` are streamed: text of one entry comes in many. Past the bound it
+ * keeps none.
+ */
 export class Details {
   #all: Value[] = [];
   #letters = 0;

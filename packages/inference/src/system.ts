@@ -52,7 +52,8 @@ export const instructionsIn = (blocks: readonly Block[]): string =>
   blocks.flatMap((block) => (block.type === 'text' && block.text !== '' ? [block.text] : [])).join('\n\n');
 
 /**
- * The conversation for models that take instructions after a turn of the user alone, or (`takes` false) none among turns.
+ * The conversation for models that take instructions after a turn of the user alone, or (`takes` false) none among
+ * turns.
  * `joined`: some had to go to the system prompt.
  */
 export function forMessages(

@@ -68,7 +68,10 @@ export function assemble(recording: {
   };
 }
 
-/** The words of a track in the order in which they were said, none twice, each with its speaker; all of one if that is given. */
+/**
+ * The words of a track in the order in which they were said, none twice, each with its speaker; all of one if that is
+ * given.
+ */
 function wordsOf(
   track: TrackHeard,
   only: Voice | undefined,

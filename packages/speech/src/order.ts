@@ -21,7 +21,8 @@ export const usualWordMs = 300;
 const roundingMs = 300;
 
 /**
- * Times for what one speaker said, in the order in which it was said: that order holds, and times are hints. The longest list
+ * Times for what one speaker said, in the order in which it was said: that order holds, and times are hints. The
+ * longest list
  * of starts that do not go back is believed; what stands between two of them without a start of its own follows the one
  * before, up to the start of the next. No end goes past the start of what follows. O(n log n).
  */
@@ -67,7 +68,10 @@ function follow(said: readonly Said[], startMs: number, endsBy: number): Timed[]
   });
 }
 
-/** The places of the longest list of starts that do not go back; of two as long the one that believes what came earlier. */
+/**
+ * The places of the longest list of starts that do not go back; of two as long the one that believes what came
+ * earlier.
+ */
 function risingOf(said: readonly Said[]): number[] {
   // Read from the end, with the latest start of a list of each length that ends there.
   const heads: number[] = [];

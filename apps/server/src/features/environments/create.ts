@@ -65,7 +65,8 @@ export const create = (environments: Environments, providers: MachineProviders):
   );
 
 /**
- * Whoever owns a project owns what others make in it too: else it could be neither seen nor taken away. It does not become theirs
+ * Whoever owns a project owns what others make in it too: else it could be neither seen nor taken away. It does not
+ * become theirs
  * to pay unless they agree to that.
  */
 async function joinOwner(tx: Db, time: Time, row: EnvironmentRow, project: SeenProject): Promise<void> {

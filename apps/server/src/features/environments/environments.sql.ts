@@ -129,7 +129,9 @@ export async function changeEnvironment(
   return row as EnvironmentRow;
 }
 
-/** An environment whose owner left, or is lowered, goes to the agreed owner who is there longest; answers who that is. */
+/**
+ * An environment whose owner left, or is lowered, goes to the agreed owner who is there longest; answers who that is.
+ */
 export async function passOnRow(db: Db, accountId: string, id: string): Promise<string | undefined> {
   const [row] = await db<{ account_id: string }[]>`
     update environments.environments e set account_id = heir.account_id

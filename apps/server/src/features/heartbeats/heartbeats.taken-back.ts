@@ -21,7 +21,10 @@ export const heartbeatsTakeBack: TakesBack = {
   },
 };
 
-/** Ends silences that an app asked for, as far as they were not there before, and makes addresses anew that it was shown. */
+/**
+ * Ends silences that an app asked for, as far as they were not there before, and makes addresses anew that it was
+ * shown.
+ */
 export const heartbeatsUndo = (kernel: Pick<Kernel, 'clock' | 'keyring' | 'feed'>): Undoes => ({
   async mute(tx, { ids: [id = ''], accountId, before }) {
     const { clock } = kernel;

@@ -23,7 +23,10 @@ export const notificationsTakeBack = ({ clock }: Pick<Kernel, 'clock'>): TakesBa
   },
 });
 
-/** Puts rules back that an app changed, and makes secrets of webhooks anew that it was shown: without a while for the one before. */
+/**
+ * Puts rules back that an app changed, and makes secrets of webhooks anew that it was shown: without a while for the
+ * one before.
+ */
 export const notificationsUndo = (kernel: Kernel): Undoes => ({
   async preferences(tx, { accountId, by, before }) {
     const rules = JSON.parse(before ?? '[]') as PreferenceRule[];

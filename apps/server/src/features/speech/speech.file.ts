@@ -96,7 +96,10 @@ function toEntry(given: z.output<typeof entry>, clock: Pick<Clock, 'monotonic'>)
   };
 }
 
-/** A model that its maker's name says tells speakers apart: `gpt-4o-transcribe-diarize`, also behind a reseller's prefix. */
+/**
+ * A model that its maker's name says tells speakers apart: `gpt-4o-transcribe-diarize`, also behind a reseller's
+ * prefix.
+ */
 const isDiarizing = (model: string): boolean => /diari[sz]e/i.test(model);
 
 /** The same of a model that refuses every other form, whatever the file says: one of its maker's own. */

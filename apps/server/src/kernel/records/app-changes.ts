@@ -25,14 +25,18 @@ interface Undone {
   by: Who;
 }
 
-/** How a feature undoes changes, in the transaction that ends the connection; kinds without one are only named to the person. */
+/**
+ * How a feature undoes changes, in the transaction that ends the connection; kinds without one are only named to the
+ * person.
+ */
 export type Undoes = Partial<Record<AppChangeKind, (tx: Db, change: Undone) => Promise<void>>>;
 
 /** What an app may have changed that was not changed again since. */
 const mostOfApp = 300;
 
 /**
- * Notes what the caller changes, in the transaction that does: of an app, until it is disconnected; what people change by
+ * Notes what the caller changes, in the transaction that does: of an app, until it is disconnected; what people
+ * change by
  * themselves is theirs, whoever did before. Throws 429 when the app changed 300 things.
  */
 export async function noteChange(db: Db, actor: Actor, { kind, subject, name, before }: AppChange): Promise<void> {
@@ -41,7 +45,8 @@ export async function noteChange(db: Db, actor: Actor, { kind, subject, name, be
     await db`delete from kernel.app_changes where kind = ${kind} and subject = ${subject}`;
     return;
   }
-  // What it was before the first change counts, whichever app made that: what one is shut out for does not come back with another.
+  // What it was before the first change counts, whichever app made that: what one is shut out for does not come back
+  // with another.
   const rows = await db`
     insert into kernel.app_changes (connection_id, kind, subject, account_id, name, before)
     select ${connectionId}, ${kind}, ${subject}, ${actor.accountId}, ${name.slice(0, 120)},

@@ -36,7 +36,8 @@ export function serveWork(doWork: (work: never) => Promise<unknown>, kindOf: (er
 let unyielding: string | undefined;
 
 /**
- * Takes a lower priority, and never a better one than that of the platform, which somebody may have started with `nice`.
+ * Takes a lower priority, and never a better one than that of the platform, which somebody may have started with
+ * `nice`.
  * Answers why the system refused.
  */
 function yieldToOthers(): string | undefined {

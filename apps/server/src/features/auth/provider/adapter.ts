@@ -123,7 +123,8 @@ export class Records implements Adapter {
   }
 
   /**
-   * The library calls it after its checks. What was used before is refused here, and the exchange gives the answer of then;
+   * The library calls it after its checks. What was used before is refused here, and the exchange gives the answer of
+   * then;
    * where another thing is asked for than then, the library goes on.
    */
   async consume(id: string): Promise<void> {

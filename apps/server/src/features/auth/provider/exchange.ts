@@ -28,7 +28,8 @@ interface KeptAnswer {
 }
 
 /**
- * The member of a kept answer that says what was asked for. A gateway of the release before gives a kept text as it is: with
+ * The member of a kept answer that says what was asked for. A gateway of the release before gives a kept text as it
+ * is: with
  * this beside its own members it is a token answer still (RFC 6749, 5.1: unknown ones are ignored).
  */
 const askedMember = 'svc_asked';
@@ -62,7 +63,10 @@ export class Exchange {
     return kept?.asked !== undefined && kept.asked !== this.asked;
   }
 
-  /** Keeps the record in the transaction of the exchange, and does what comes later once that is committed; both at once as long as nothing is used up. */
+  /**
+   * Keeps the record in the transaction of the exchange, and does what comes later once that is committed; both at
+   * once as long as nothing is used up.
+   */
   async write(db: Db, one: Write): Promise<void> {
     if (this.used) {
       this.#writes.push(one);
@@ -151,7 +155,10 @@ export function exchangeOnce(
     ctx.type = 'json';
     ctx.body = answer;
   };
-  /** After another exchange that was faster, or that was answered before: its answer, or that with a token for what is asked for here. */
+  /**
+   * After another exchange that was faster, or that was answered before: its answer, or that with a token for what is
+   * asked for here.
+   */
   const giveAgain = async (ctx: KoaContextWithOIDC, exchange: Exchange, used: RecordKey): Promise<void> => {
     const kept = await answerOf(parts, used);
     if (kept === undefined) return fail(ctx, 400, refused);

@@ -87,7 +87,8 @@ export async function comeBack(tx: Db, time: Time, { id }: Pick<EnvironmentRow, 
 }
 
 /**
- * Invites somebody into an environment that is locked; a colleague of one organisation is a member at once, but no owner, whose
+ * Invites somebody into an environment that is locked; a colleague of one organisation is a member at once, but no
+ * owner, whose
  * costs it may become. Throws 409
  * `already_member`, 429 past 200. Answers what became of it; `quiet`: its person declined a while ago and hears nothing.
  */
@@ -110,7 +111,9 @@ export async function invite(
 export const isAgreedOwner = ({ role, accepted_at: at, is_unasked: isUnasked }: MemberRow): boolean =>
   role === 'owner' && at !== null && !isUnasked;
 
-/** A member of an environment that is locked, or somebody invited, and how many owners have agreed to it. Throws 404. */
+/**
+ * A member of an environment that is locked, or somebody invited, and how many owners have agreed to it. Throws 404.
+ */
 export async function memberOf(
   tx: Db,
   time: Time,

@@ -9,7 +9,9 @@ import { tellPassedOn, type Teller } from './notify.ts';
 import type { EnvironmentRow } from '../environments.rows.ts';
 import { lockEnvironment } from '../environments.sql.ts';
 
-/** Gives a locked environment of an account that is no owner any more to one who has agreed to own it, and tells them. */
+/**
+ * Gives a locked environment of an account that is no owner any more to one who has agreed to own it, and tells them.
+ */
 export async function passOnTold(
   kernel: Teller & Pick<Kernel, 'gateways'>,
   tx: Db,

@@ -60,7 +60,9 @@ export interface KeptWindow extends Heard {
   isSpread?: true;
 }
 
-/** An answer most of whose words lie outside of the audio, spread over it: a transcript of it would stand in one heap. */
+/**
+ * An answer most of whose words lie outside of the audio, spread over it: a transcript of it would stand in one heap.
+ */
 function timed(heard: Heard, durationMs: number): KeptWindow {
   const { words } = heard;
   const outside = words.filter(({ startMs }) => !(startMs >= -beyondMs && startMs <= durationMs + beyondMs));
