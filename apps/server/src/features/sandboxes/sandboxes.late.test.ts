@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { NodeClient, NodeFailure } from '@svc/sandboxd-api';
 import { testClock } from '../../kernel/base/clock.ts';
-import { until } from '../../testing.ts';
+import { asOwner, until } from '../../testing.ts';
 import { setSuspended } from '../accounts/accounts.sql.ts';
 import { Nodes } from './nodes/nodes.ts';
 import { openSandboxes, startNode, type TestNode } from './sandboxes.testing.ts';
@@ -61,6 +61,30 @@ describe('nodes of sandboxes that are late', () => {
     frozen.stop();
     assert.deepEqual(await nodes.refresh(), []);
     assert.ok(nodes.of(known.id));
+    frozen.go();
+    nodes.close();
+  });
+
+  test('a node that answers is not taken for gone because the database failed, or because the gateway itself stood still', async () => {
+    await using frozen = new Freezing(await start());
+    await using own = await openSandboxes({ socket: frozen.node.socket });
+    const clock = testClock();
+    const nodes = new Nodes({ ...own.gateway.kernel, clock });
+    await nodes.open();
+    await nodes.refresh();
+    const [known] = nodes.all();
+    assert.ok(known);
+    await asOwner(own.database, async (sql) => {
+      await sql`create function sandboxes.fails() returns trigger language plpgsql as $$ begin raise 'full'; end $$`;
+      await sql`create trigger fails before insert or update on sandboxes.nodes execute function sandboxes.fails()`;
+    });
+    assert.deepEqual([await nodes.refresh(), nodes.of(known.id)], [[], known.client]);
+    await asOwner(own.database, (sql) => sql`drop trigger fails on sandboxes.nodes`);
+    await nodes.refresh();
+    frozen.stop();
+    const asked = nodes.refresh();
+    clock.advance(60_000);
+    assert.deepEqual([await asked, nodes.of(known.id)], [[], known.client]);
     frozen.go();
     nodes.close();
   });

@@ -1,5 +1,6 @@
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { type Claim, forgetClone, noteClone } from './clones.sql.ts';
+import { NodeRefused } from './patience.ts';
 
 /** What operators are told of a machine whose node has the id of another one. */
 export const clonedText = (id: string, own: string, first: string): string =>
@@ -9,7 +10,7 @@ export const clonedFix =
   'on the machine that is refused: end svc, remove sandboxd/node-id from its data dir, and start it anew (docs/grow.md)';
 
 /** The node of this machine has the id of another one that lives, or has just ended. */
-class CloneRefused extends Error {
+class CloneRefused extends NodeRefused {
   override name = 'CloneRefused';
 }
 

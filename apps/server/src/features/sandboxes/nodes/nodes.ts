@@ -21,6 +21,7 @@ import { Elsewhere, elsewhere, refusedFix, refusedText } from './elsewhere.ts';
 import { nodeAway, noCapacity } from './failures.ts';
 import { aheadFix, aheadText, takeTurn } from './fence.ts';
 import { listNodes, type NodeRow, noteMissing, saveNode } from './nodes.sql.ts';
+import { NodeRefused, Patience, patienceMs } from './patience.ts';
 import { Unknown } from './unknown.ts';
 
 /** The node beside a gateway starts with it, and answers a second or two later. */
@@ -28,12 +29,6 @@ const startingMs = 20_000;
 const askAgainMs = 200;
 /** A node that ended is started again within a second or two. */
 const restartingMs = 8_000;
-
-/**
- * A node that takes a connection and does not answer in time may only be slow, as its machine is. It counts as gone when it
- * has answered nothing for this long; it is asked every 8 s meanwhile (5 s between two questions, 3 s for an answer).
- */
-const patienceMs = 15_000;
 
 /** As what this installation is known to nodes. */
 export const ownerOf = async (sql: Sql): Promise<string> =>
@@ -57,8 +52,7 @@ export class Nodes {
   readonly #kernel: Kernel;
   readonly #clients = new Map<string, NodeClient>();
   readonly #known = new Map<string, Node>();
-  /** By node: when the first question that it has not answered was asked. A node that is also in `#known` is late. */
-  readonly #firstMiss = new Map<string, number>();
+  readonly #patience: Patience;
   readonly #unseen = new Map<string, string>();
   /** Nodes at which another platform is ahead: known to none of what follows. */
   readonly #ahead = new Set<string>();
@@ -81,6 +75,7 @@ export class Nodes {
     this.#kernel = kernel;
     this.commands = new CallersCommands(kernel);
     this.unknown = new Unknown(kernel);
+    this.#patience = new Patience(kernel.clock);
     this.#clones = new Clones(kernel);
   }
 
@@ -121,10 +116,10 @@ export class Nodes {
       if (answered?.id === id || this.#known.has(id) || this.#ahead.has(id)) continue;
       const found = await noteMissing(sql, clock, id, this.#reached.has(id));
       if (!found) {
-        this.#firstMiss.delete(id);
+        this.#patience.forget(id);
         continue;
       }
-      const missingMs = Math.min(this.#missedFor(id), found.ms);
+      const missingMs = Math.min(this.#patience.missedMs(id), found.ms);
       missing.push({ id, missingMs, seenAt: found.seenAt });
       if (isExpected(row)) expected.away += 1;
       if (isExpected(row) && this.#isLost(id, missingMs)) expected.lost += 1;
@@ -157,7 +152,7 @@ export class Nodes {
 
   /** Nobody has reached it for 40 s. One that this process never reached was missed by others before. */
   #isLost(id: string, missingMs: number): boolean {
-    if (this.#reached.has(id)) return this.#missedFor(id) >= idleLimitMs;
+    if (this.#reached.has(id)) return this.#patience.missedMs(id) >= idleLimitMs;
     const openMs = this.#kernel.clock.monotonic() - this.#openedAt;
     return missingMs >= idleLimitMs - patienceMs && openMs >= idleLimitMs;
   }
@@ -176,13 +171,6 @@ export class Nodes {
     const { all, away, lost } = this.#looked;
     if (all === 0) return 'none';
     return lost > 0 ? 'missing' : away > 0 ? undefined : 'there';
-  }
-
-  /** How long this process has missed a node: what the database says may be from before a pause of the whole platform. */
-  #missedFor(id: string, askedAt = this.#kernel.clock.monotonic()): number {
-    const first = this.#firstMiss.get(id) ?? askedAt;
-    this.#firstMiss.set(id, first);
-    return this.#kernel.clock.monotonic() - first;
   }
 
   /** The client of the node that holds a sandbox; right after a start it is waited for. */
@@ -240,7 +228,7 @@ export class Nodes {
 
   /** Those that answered the last time they were asked. */
   answering(): Node[] {
-    return this.all().filter(({ id }) => !this.#firstMiss.has(id));
+    return this.all().filter(({ id }) => !this.#patience.misses(id));
   }
 
   /** Since when nobody saw a node that is back, until its sandboxes were looked at. */
@@ -354,20 +342,17 @@ export class Nodes {
       await this.#take(node);
       this.#known.set(node.id, node);
       this.#reached.add(node.id);
-      this.#firstMiss.delete(node.id);
+      this.#patience.forget(node.id);
       if (unseenSince !== undefined && !this.#unseen.has(node.id)) this.#unseen.set(node.id, unseenSince);
       return node;
     } catch (error) {
-      const stays = isLate(error) && known !== undefined && this.#missedFor(known.id, askedAt) < patienceMs;
-      if (known && !stays) this.#known.delete(known.id);
+      if (known && !this.#patience.covers(known.id, askedAt, error)) this.#known.delete(known.id);
       throw error;
     }
   }
 }
 
 /** Another platform with the same rows is ahead at a node. */
-class OtherAhead extends Error {
+class OtherAhead extends NodeRefused {
   override name = 'OtherAhead';
 }
-
-const isLate = (error: unknown): boolean => error instanceof NodeFailure && error.isLate;
