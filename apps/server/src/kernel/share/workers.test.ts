@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import { getPriority } from 'node:os';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '../base/clock.ts';
+import { type Clock, systemClock, testClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';
+import { until } from '../../testing.ts';
 import { WorkFailed, Workers } from './workers.ts';
 import type { TestWork } from './workers.testing.ts';
 
@@ -19,9 +20,9 @@ const options = {
   mostHeldBytes: 64 * 1024 * 1024,
 };
 
-function open(more: Partial<typeof options> = {}) {
+function open(more: Partial<typeof options> = {}, clock: Clock = systemClock) {
   const workers = new Workers<TestWork, Record<TestWork['kind'], string>>(
-    { clock: systemClock, log: createLog('silent') },
+    { clock, log: createLog('silent') },
     { ...options, ...more },
   );
   return Object.assign(workers, { [Symbol.asyncDispose]: () => workers.stop() });
@@ -44,6 +45,18 @@ describe('workers', () => {
     await assert.rejects(workers.do('a', { kind: 'exit', text: '' }), failedAs('too_hard'));
     await assert.rejects(workers.do('a', { kind: 'grow', text: '' }), failedAs('too_hard'));
     assert.equal(workers.count, 0);
+  });
+
+  it('may take four times as long while the machine is busy with other things, and no longer', async () => {
+    const clock = testClock();
+    await using workers = open({ workMs: 2_000 }, clock);
+    const echoed = workers.do('a', { kind: 'echo', text: 'one' });
+    await until(() => workers.count === 1);
+    clock.advance(7_900);
+    assert.equal(await echoed, 'one');
+    const spins = workers.do('a', { kind: 'spin', text: '' });
+    clock.advance(8_000);
+    await assert.rejects(spins, failedAs('too_hard'));
   });
 
   it('give an account its place while another one holds what it borrowed', async () => {

@@ -14,7 +14,10 @@ interface WorkersOptions {
   readonly atOnce: number;
   /** Workers guaranteed to an account. It may borrow all idle ones but one, and gives them back when another account asks. */
   readonly mostOfOne: number;
-  /** Milliseconds that a piece of work may take. */
+  /**
+   * Milliseconds of a processor that a piece of work may take: workers yield to requests, so that time alone says nothing of
+   * it on a busy machine. In time it may take four times as much, and once where the system tells no processor time.
+   */
   readonly workMs: number;
   /** MiB of a worker's heap. */
   readonly mostHeapMiB: number;
@@ -42,6 +45,9 @@ const waitingOfOne = 64;
 const idleMs = 60_000;
 const lookEveryMs = 100;
 const pageBytes = 4_096;
+/** In a unit that Linux shows to programs alike on every machine. */
+const tickMs = 10;
+const timesLonger = 4;
 
 interface Hand {
   readonly worker: ChildProcess;
@@ -127,9 +133,13 @@ export class Workers<Work extends { readonly kind: string }, Results extends Rec
     const onExit = (): void => reject(new WorkFailed('too_hard', 'the worker ended'));
     const onAbort = (): void => reject(signal?.reason as Error);
     const { workMs, mostResidentBytes } = this.#options;
-    const cancel = this.#clock.after(workMs, () => reject(new WorkFailed('too_hard', 'time')));
+    const tookBefore = processorMs(worker.pid);
+    const mostMs = tookBefore === undefined ? workMs : timesLonger * workMs;
+    const cancel = this.#clock.after(mostMs, () => reject(new WorkFailed('too_hard', 'time')));
     const cancelLooks = this.#clock.every(lookEveryMs, () => {
       if (residentBytes(worker.pid) > mostResidentBytes) reject(new WorkFailed('too_hard', 'memory'));
+      const tookMs = (processorMs(worker.pid) ?? 0) - (tookBefore ?? 0);
+      if (tookMs > workMs) reject(new WorkFailed('too_hard', 'processor time'));
     });
     worker.once('message', resolve);
     worker.once('error', onError);
@@ -206,5 +216,20 @@ function residentBytes(pid: number | undefined): number {
     return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * pageBytes;
   } catch {
     return 0;
+  }
+}
+
+/** Milliseconds of a processor that a process has had, all its threads; undefined where this system does not tell. */
+function processorMs(pid: number | undefined): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // A program's name may hold blanks and brackets: what follows the last one is numbers.
+    const [user, system] = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 13);
+    return (Number(user) + Number(system)) * tickMs;
+  } catch {
+    return undefined;
   }
 }
