@@ -688,6 +688,7 @@ describe('schedules: limits, defaults and statuses', () => {
     for (const nothing of [{}, { text: null, trigger: null, tz: null }]) {
       assert.equal((await t.call('POST', '/v1/schedules/preview', nothing)).status, 400);
     }
+    const refused = { ok: false, reason: 'invalid' };
     for (const trigger of [
       'x',
       5,
@@ -699,11 +700,13 @@ describe('schedules: limits, defaults and statuses', () => {
       { type: 'at', at: 'x' },
     ]) {
       const { status, body } = await t.call('POST', '/v1/schedules/preview', { trigger });
-      assert.deepEqual([status, body], [200, { ok: false, reason: 'invalid' }], JSON.stringify(trigger));
+      const { message, ...rest } = body;
+      assert.deepEqual([status, rest, typeof message], [200, refused, 'string'], JSON.stringify(trigger));
     }
     for (const tz of ['X/Y', '', 5, '+02:00']) {
       const { status, body } = await t.call('POST', '/v1/schedules/preview', { trigger: cron('* * * * *'), tz });
-      assert.deepEqual([status, body], [200, { ok: false, reason: 'invalid' }], String(tz));
+      const { message, ...rest } = body;
+      assert.deepEqual([status, rest, typeof message], [200, refused, 'string'], String(tz));
     }
     for (const trigger of [cron('0 9 * * *'), { type: 'interval', every_s: 60 }]) {
       const { body } = await t.call('POST', '/v1/schedules/preview', { trigger });
