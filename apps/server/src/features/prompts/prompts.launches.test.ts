@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { testClock } from '../../kernel/base/clock.ts';
 import { shared } from '../../testing.shared.ts';
 import { createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
+import { findListening } from '../devices/index.ts';
 import { followControls, openDevice, type TestDevice } from '../sessions/sessions.testing.ts';
 import { reportTurn } from './prompts.testing.ts';
 
@@ -228,6 +229,8 @@ describe('launches of prompts', () => {
     await gateway.kernel.sql`update devices.devices set last_seen = now() + interval '1 minute' where id = ${tower.id}`;
     await launch(id);
     using listening = followControls(laptop);
+    // Two minutes must not pass for the launch before the laptop is heard of.
+    await until(async () => (await findListening(gateway.kernel.sql, account.id, ['desktop'])) === laptop.id);
     await until(async () => (clock.advance(10_000), (await lastOf(id)).device_id === laptop.id));
     await listening.find(({ data }) => data.text === 'Later');
     assert.match((await told('prompt.waiting'))[0]?.body ?? '', /it goes to Desktop\.$/);
