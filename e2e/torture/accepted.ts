@@ -17,6 +17,10 @@ const piece: Accepted = {
 
 /** Of single operations, by id. */
 export const accepted: Readonly<Record<string, Accepted>> = {
+  'hosts.exec': {
+    why: 'who leaves takes the operation back, and asks for another one by the repeat: both stand in the log',
+    twice: ['kernel.audit'],
+  },
   'hosts.redeemInvite': { why: 'a code counts once: its owner invites again', answers: ['403 forbidden'] },
   'notifications.testWebhook': {
     why: 'a test that nobody heard of is sent again: what left the process cannot be taken back',
