@@ -53,7 +53,7 @@ export class Reader {
         ? token.unit
         : afterNumber && token?.is === 'weekday' && token.days.length === 1 && token.days[0] === 1
           ? 'month'
-          : token?.is === 'ordinal' && token.value === 2
+          : token?.is === 'ordinal' && token.value === 2 && !token.isDigits
             ? 'second'
             : token?.is === 'at' && !isNumeric(this.peek(1))
               ? 'hour'
@@ -121,7 +121,8 @@ export class Reader {
   }
 
   #addedMinutes(): number | undefined {
-    const joint = this.take('and', 'si', 'minus');
+    // `8 jumate`.
+    const joint = this.peek()?.is === 'part' ? { is: 'si' } : this.take('and', 'si', 'minus');
     const part = joint && this.take('part', 'number');
     if (!joint || !part) return undefined;
     if (part.is === 'number') {

@@ -11,6 +11,8 @@ export interface Meaning {
   /** Days of the month; 0 is the last. */
   monthDays?: readonly number[];
   date?: { year: number | undefined; month: number; day: number };
+  /** `at 15 minutes past every hour`. */
+  minuteOfHour?: number;
   times?: readonly Time[];
   period?: Period;
   window?: { from: Time; to: Time };
@@ -46,6 +48,7 @@ class Phrases extends Reader {
   clause(): Meaning | undefined {
     return (
       this.try(() => this.#window()) ??
+      this.try(() => this.#minuteOfHour()) ??
       this.try(() => this.#every()) ??
       this.try(() => this.#after()) ??
       this.try(() => this.#date()) ??
@@ -105,8 +108,33 @@ class Phrases extends Reader {
     return span?.count === first.value ? span : undefined;
   }
 
+  /** `at 15 minutes past every hour`, `quarter past the hour`, `every hour at minute 15`, `la minutul 15 din fiecare oră`. */
+  #minuteOfHour(): Meaning | undefined {
+    this.skip('at', 'article');
+    const isNamed = this.try(() => (this.unit(false) === 'minute' ? true : undefined));
+    const part = isNamed ? this.take('number') : this.take('part', 'number');
+    if (!part) return undefined;
+    const minute = part.is === 'part' ? part.minutes : part.value;
+    if (minute > 59) return undefined;
+    this.try(() => (this.unit(true) === 'minute' ? true : undefined));
+    const ofHour = this.try(() => {
+      // `la jumătate de oră` is every half an hour.
+      if (!(isNamed ? this.take('past', 'of', 'outOf', 'in') : this.take('past'))) return undefined;
+      const adverb = this.take('adverb');
+      if (adverb) return adverb.unit === 'hour' ? true : undefined;
+      this.skip('article', 'every');
+      return this.unit(false) === 'hour' ? true : undefined;
+    });
+    const { every } = this.meaning;
+    if (ofHour) return { minuteOfHour: minute, ...(every === undefined && { every: { count: 1, unit: 'hour' } }) };
+    return isNamed && every?.unit === 'hour' ? { minuteOfHour: minute } : undefined;
+  }
+
   #after(): Meaning | undefined {
     if (!this.take('in')) return undefined;
+    // `în zilele 1 și 15`, `în a doua sâmbătă` are no spans.
+    const isNamed = this.peek()?.is === 'unit' && this.peek(1)?.is === 'number';
+    if (isNamed || this.peek()?.is === 'ordinal') return undefined;
     const span = this.span(false);
     return span && { after: span };
   }
@@ -130,7 +158,7 @@ class Phrases extends Reader {
 
   /** `1st and 15th [of the month]`, `on 1 and 15`, `last day of the month`, `first monday of the month`. */
   #ofMonth(): Meaning | undefined {
-    const on = this.take('on') !== undefined;
+    const isOn = this.take('on') !== undefined;
     this.skip('article', 'in', 'of');
     const nth = this.try(() => this.#nth());
     if (nth) return nth;
@@ -138,6 +166,9 @@ class Phrases extends Reader {
       const unit = this.unit(false);
       return unit === 'day' && this.#month() ? { monthDays: [0] } : undefined;
     }
+    // `on days 1 and 15`.
+    const isNamed = this.try(() => (this.unit(false) === 'day' && this.peek()?.is === 'number' ? true : undefined));
+    const on = isOn || isNamed === true;
     const nthDay = this.try(() => {
       const day = this.take('ordinal')?.value;
       return day !== undefined && this.unit(false) === 'day' && this.#month() ? day : undefined;
@@ -170,14 +201,13 @@ class Phrases extends Reader {
     return this.#month() ? { nth: { n: ordinal, weekday: weekday.days[0] ?? 1 } } : undefined;
   }
 
-  /** `of the month`, `din lună`, `a lunii`, `of every month`. */
+  /** `of the month`, `din lună`, `a lunii`, `of every month`; it need not be said again after `every month` or `monthly`. */
   #month(): boolean {
-    return (
-      this.try(() => {
-        this.skip('of', 'outOf', 'article', 'every', 'in');
-        return this.unit(false) === 'month' ? true : undefined;
-      }) ?? false
-    );
+    const isSaid = this.try(() => {
+      this.skip('of', 'outOf', 'article', 'every', 'in');
+      return this.unit(false) === 'month' ? true : undefined;
+    });
+    return isSaid ?? this.meaning.every?.unit === 'month';
   }
 
   #weekdays(): Meaning | undefined {

@@ -1,7 +1,8 @@
 /** Meaning of a word of either language. */
 export type Token =
   | { is: 'number'; value: number }
-  | { is: 'ordinal'; value: number }
+  /** `isDigits`: `2nd`, which is never the unit that `second` is too. */
+  | { is: 'ordinal'; value: number; isDigits?: true }
   | { is: 'time'; hour: number; minute: number; half?: 'am' | 'pm' }
   | { is: 'date'; year: number; month: number; day: number }
   | { is: 'unit'; unit: Unit }
@@ -52,7 +53,7 @@ marks({
   'at, la, @, la ora, la orele, ora, orele': 'at',
   'on, pe, pe data de, on the': 'on',
   'in, peste, in the': 'in',
-  'of, of the, de, ale, al, ai, din fiecare, of every, of each': 'of',
+  'of, of the, de, ale, al, ai, din fiecare, al fiecarei, of every, of each': 'of',
   'and, &, plus': 'and',
   si: 'si',
   'to, till': 'to',
@@ -141,7 +142,7 @@ say('tonight, this evening, diseara, deseara, in seara asta, asta seara, in acea
 say('tomorrow, maine, miine', { is: 'day', offset: 1 });
 say('day after tomorrow, the day after tomorrow, poimaine, poimiine', { is: 'day', offset: 2 });
 say('quarter, a quarter, un sfert, sfert', { is: 'part', minutes: 15 });
-say('half, jumatate, o jumatate', { is: 'part', minutes: 30 });
+say('half, jumatate, o jumatate, jumate, juma', { is: 'part', minutes: 30 });
 
 const ordinals = [
   'first, 1st, prima, primul, primei, intai, intii, intaia',

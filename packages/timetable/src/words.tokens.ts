@@ -39,7 +39,7 @@ function tokenOf(match: RegExpExecArray): Token | string | undefined {
   if (y2 !== undefined) return { is: 'date', year: Number(y2), month: Number(m2), day: Number(d2) };
   if (hour !== undefined) return timeOf(hour, minute, half);
   if (hour12 !== undefined) return timeOf(hour12, '0', half12);
-  if (ordinal !== undefined) return { is: 'ordinal', value: Number(ordinal) };
+  if (ordinal !== undefined) return { is: 'ordinal', value: Number(ordinal), isDigits: true };
   if (number !== undefined) return { is: 'number', value: Number(number) };
   if (stop === ',') return { is: 'and' };
   return word === "o'clock" || word === 'oclock' ? undefined : word;

@@ -89,7 +89,9 @@ function once(meaning: Meaning, { now, tz }: WordOptions): Read | undefined {
     return at(here.toPlainDate().add({ days }), time ?? { hour: 0, minute: 0 }, tz, now);
   }
   if (!date || !only(meaning, 'date', 'times')) return undefined;
-  for (const year of date.year === undefined ? [here.year, here.year + 1] : [date.year]) {
+  // 29 February is at most eight years away.
+  const years = date.year === undefined ? Array.from({ length: 9 }, (_, ahead) => here.year + ahead) : [date.year];
+  for (const year of years) {
     const day = plainDate(year, date.month, date.day);
     const trigger = day && at(day, time ?? { hour: 0, minute: 0 }, tz, now);
     if (trigger) return trigger;
@@ -147,7 +149,9 @@ function cron(meaning: Meaning, tz: string): TimedTrigger | undefined {
 }
 
 /** Minute and hour. */
-function clockFields({ every, times, window }: Meaning): string | undefined {
+function clockFields({ every, times, window, minuteOfHour }: Meaning): string | undefined {
+  if (minuteOfHour !== undefined)
+    return times || every?.unit !== 'hour' ? undefined : hourFields(every, window, minuteOfHour);
   const isWithinDay = every?.unit === 'minute' || every?.unit === 'hour';
   if (every?.unit === 'second' || (window && !isWithinDay)) return undefined;
   if (!isWithinDay) return timeFields(times ?? [{ hour: 0, minute: 0 }]);
@@ -162,9 +166,15 @@ function clockFields({ every, times, window }: Meaning): string | undefined {
     const step = every.count === 1 ? '*' : every.count === 60 ? '0' : `*/${every.count}`;
     return `${step} ${hours}`;
   }
-  if (every.count < 1 || 24 % every.count !== 0) return undefined;
+  return hourFields(every, window, 0);
+}
+
+function hourFields({ count }: { count: number }, window: Meaning['window'], minute: number): string | undefined {
+  if (count < 1 || 24 % count !== 0) return undefined;
+  if (window && (window.from.minute !== 0 || window.to.minute !== 0 || window.from.hour >= window.to.hour))
+    return undefined;
   const hours = window ? `${window.from.hour}-${window.to.hour}` : '*';
-  return `0 ${every.count === 1 ? hours : `${hours}/${every.count}`}`;
+  return `${minute} ${count === 1 ? hours : `${hours}/${count}`}`;
 }
 
 const hourRange = (from: number, to: number): string => (from === to ? `${from}` : `${from}-${to}`);
