@@ -252,6 +252,7 @@ export const schedules = {
         trigger: trigger.optional(),
         next_runs: z.array(dateTime).optional(),
         dst_warning: z.boolean().optional(),
+        hint: z.string().optional().describe('What may not be as it reads, such as uneven gaps of a cron step'),
       }),
     ),
   }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { cronError, isZone, slotsAfter } from './index.ts';
+import { cronError, cronHint, isZone, slotsAfter } from './index.ts';
 
 const next = (expr: string, after: string, limit: number, tz = 'UTC'): string[] =>
   slotsAfter({ type: 'cron', expr, tz }, { anchor: 0, after: Date.parse(after), limit }).map((slot) =>
@@ -118,5 +118,20 @@ describe('cron expressions', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  test('a step that does not divide its hour or day is told with its gaps', () => {
+    const hints = {
+      '*/55 * * * *': 'gaps of 55 and 5 minutes: 60 is no multiple of 55',
+      '0/7 * * * *': 'gaps of 7 and 4 minutes: 60 is no multiple of 7',
+      '0 */40 * * * *': 'gaps of 40 and 20 minutes: 60 is no multiple of 40',
+      '5 */5 * * *': 'gaps of 5 and 4 hours: 24 is no multiple of 5',
+      '*/15 * * * *': undefined,
+      '0 */6 * * 1': undefined,
+      '*/90 * * * *': undefined,
+      '10-50/20 9 * * *': undefined,
+      '@hourly': undefined,
+    };
+    for (const [expr, hint] of Object.entries(hints)) assert.equal(cronHint(expr), hint, expr);
   });
 });

@@ -75,6 +75,28 @@ export function cronError(expr: string): string | undefined {
   }
 }
 
+const steppedFields = [
+  { unit: 'minutes', size: 60 },
+  { unit: 'hours', size: 24 },
+] as const;
+
+/**
+ * What a valid expression may not mean as it reads: a step that does not divide its hour or day leaves a shorter gap at
+ * its end, as every 55 minutes of an hour do. Undefined: nothing.
+ */
+export function cronHint(expr: string): string | undefined {
+  const fields = expr.trim().split(/[ \t]+/);
+  const own = fields.length === 6 ? fields.slice(1) : fields;
+  for (const [at, { unit, size }] of steppedFields.entries()) {
+    const step = Number(/^(?:\*|0|0-\d+)\/(\d+)$/.exec(own[at] ?? '')?.[1]);
+    // Finer fields that are lists do not change the gap that is at the end.
+    if (!(step > 1) || step >= size || size % step === 0) continue;
+    const last = size - step * Math.floor((size - 1) / step);
+    return `gaps of ${step} and ${last} ${unit}: ${size} is no multiple of ${step}`;
+  }
+  return undefined;
+}
+
 /** Reads an expression. Throws an Error with the message of `cronError` when it is wrong. */
 export function parseCron(expr: string): Cron {
   if (expr.length > longest) throw new CronFault(`a cron expression has at most ${longest} characters`);

@@ -1,4 +1,4 @@
-export { cronError } from './cron.ts';
+export { cronError, cronHint } from './cron.ts';
 export { inQuietHours, isSkippedDay, quietUntil } from './days.ts';
 export { type Holiday, romanianHolidays } from './holidays.ts';
 export { hasClockChange, type LostSlotOptions, missedSlots, type SlotOptions, slotsAfter } from './slots.ts';

@@ -1,5 +1,5 @@
 import { contract, trigger, withoutNulls, wordsFor } from '@svc/contract';
-import { hasClockChange, isZone, readWords, slotsAfter } from '@svc/timetable';
+import { cronHint, hasClockChange, isZone, readWords, slotsAfter } from '@svc/timetable';
 import { badRequest } from '../../kernel/base/errors.ts';
 import { operation } from '../../kernel/feature.ts';
 import { type Instant, readNow } from '../../kernel/db/instant.ts';
@@ -45,11 +45,13 @@ function show(shown: Trigger, now: Instant, tz: string, isMoved = false) {
   const source = timed(shown);
   // An `at` of the last minute runs at once.
   const after = shown.type === 'at' ? Math.min(now.ms, Date.parse(shown.at) - 1) : now.ms;
+  const hint = shown.type === 'cron' ? cronHint(shown.expr) : undefined;
   const slots = source ? slotsAfter(source, { after, anchor: now.ms, tz, limit: 5 }) : [];
   return {
     ok: true,
     trigger: shown,
     next_runs: slots.map((slot) => new Date(slot).toISOString()),
     dst_warning: isMoved || (source !== undefined && hasClockChange(source, slots, tz, { after: now.ms })),
+    ...(hint !== undefined && { hint }),
   };
 }

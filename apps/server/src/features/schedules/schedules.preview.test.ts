@@ -88,6 +88,9 @@ describe('schedules: preview and templates', () => {
       assert.deepEqual(answer, { ok: false, reason: 'invalid' }, JSON.stringify(body));
       assert.match(message, says, JSON.stringify(body));
     }
+    const { hint } = await preview({ trigger: { type: 'cron', expr: '*/55 * * * *' } });
+    assert.equal(hint, 'gaps of 55 and 5 minutes: 60 is no multiple of 55');
+    assert.equal((await preview({ trigger: { type: 'cron', expr: '*/15 * * * *' } })).hint, undefined);
     for (const body of [{ text: 'x'.repeat(201) }, { text: 5 }, {}, { text: null, trigger: null }]) {
       const answer = await t.call('POST', '/v1/schedules/preview', body);
       assert.deepEqual([answer.status, answer.body.error.code], [400, 'bad_request'], JSON.stringify(body));
