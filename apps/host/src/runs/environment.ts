@@ -6,8 +6,10 @@ import { errnoOf, OpError } from '../failure.ts';
 /** Environment of a run's processes, and the secrets to keep out of its output. */
 interface RunEnvironment {
   env: Record<string, string>;
-  /** Values by name: those that the run asked for. */
+  /** Values by name of those that the run asked for: of `secrets.json`. */
   secrets: Map<string, string>;
+  /** The same of the environment, in which ports and user names stand beside secrets. */
+  likely: Map<string, string>;
 }
 
 /** Where values come from. */
@@ -33,12 +35,13 @@ export async function collectEnvironment(
   const stored = names.length === 0 ? {} : withoutKey(await readSecrets(options.secretsPath), options.key);
   const plain = Object.entries(own).filter(([name]) => plainNames.includes(name) || name.startsWith('LC_'));
   const secrets = new Map<string, string>();
+  const likely = new Map<string, string>();
   for (const name of names) {
     const value = stored[name] ?? own[name];
     if (value === undefined) throw new OpError(`the variable ${name} is not set on this host`);
-    secrets.set(name, value);
+    (stored[name] === undefined ? likely : secrets).set(name, value);
   }
-  return { env: { ...Object.fromEntries(plain), ...Object.fromEntries(secrets), ...added }, secrets };
+  return { env: Object.fromEntries([...plain, ...secrets, ...likely, ...Object.entries(added)]), secrets, likely };
 }
 
 async function readSecrets(path: string): Promise<Record<string, string>> {

@@ -16,7 +16,7 @@ const mostBytes = 1_048_576;
 export async function runHttp(task: RunTask, { machine, signal, onTail }: Execution): Promise<RunOutcome> {
   const spec = httpSpec.parse(task.spec);
   // A server that echoes the request must not put its secrets where readers of runs can see them.
-  const tail = createTail(createScrubber(new Map([...secretsOf(spec.headers ?? {}), ['key', machine.key]])));
+  const tail = createTail(createScrubber(new Map([['key', machine.key]]), new Map(secretsOf(spec.headers ?? {}))));
   onTail(tail);
   let left = mostBytes;
   try {

@@ -51,3 +51,53 @@ test('an output that was cut inside of a character ends with the one before', ()
   };
   assert.deepEqual([textBy(true), textBy(false)], ['one ', 'one \ufffd']);
 });
+
+test('a secret is taken out as programs write it: JSON, repr, addresses, forms, XML, base64 alone and within', () => {
+  const value = 'p@ss "w/ord" <&é\'x';
+  const scrubber = createScrubber(new Map([['TOKEN', value]]));
+  const bytes = Buffer.from(value);
+  const written = [
+    JSON.stringify({ value }),
+    JSON.stringify(value).replaceAll('/', '\\/'),
+    `'${value.replaceAll("'", "\\'")}'`,
+    `https://host/?t=${encodeURIComponent(value)}`,
+    new URLSearchParams({ value }).toString(),
+    `<v>${value.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</v>`,
+    bytes.toString('base64'),
+    ...['a:', 'user:', 'someone:'].map((user) => Buffer.from(`${user}${value}\n`).toString('base64')),
+    bytes.toString('base64url'),
+  ];
+  for (const text of written) assert.match(scrubber.all(text), /\[TOKEN\]/, text);
+});
+
+test('of a value that is JSON, of many lines or an address, each secret part counts', () => {
+  const account = JSON.stringify({ type: 'x', private_key: 'line one of it\nline two', id: 5 });
+  const url = 'postgres://app:s3cr%2Fet-9@db/app';
+  const scrubber = createScrubber(new Map([['A', account]]), new Map([['DB', url]]));
+  assert.equal(scrubber.all('line one of it\nline two'), '[A]');
+  assert.equal(scrubber.all('postgres: password s3cr/et-9 is wrong'), 'postgres: password [DB] is wrong');
+});
+
+test('what was not said to be a secret is left where it is short, a word or a number', () => {
+  const likely = new Map([
+    ['DB', 'postgres'],
+    ['PORT', '5432'],
+    ['ON', 'true'],
+    ['ENV', 'production'],
+    ['KEY', 'abc123def456'],
+  ]);
+  const text = 'postgres on 5432: true, production, ';
+  assert.equal(createScrubber(new Map(), likely).all(`${text}abc123def456`), `${text}[KEY]`);
+  assert.equal(createScrubber(likely).all('postgres'), '[DB]');
+});
+
+test('of two secrets of which one begins the other the longer is taken out whole', () => {
+  const scrubber = createScrubber(
+    new Map([
+      ['ONE', 'abcdefgh'],
+      ['TWO', 'abcdefghijkl'],
+    ]),
+  );
+  assert.equal(scrubber.all('abcdefghijkl abcdefgh'), '[TWO] [ONE]');
+  assert.doesNotMatch(scrubber.all(Buffer.from('u:abcdefghijkl').toString('base64')), /aWprb/);
+});

@@ -1,3 +1,5 @@
+import { formsOf } from './secrets.ts';
+
 /** Takes secret values out of text. */
 export interface Scrubber {
   /** `text` with every secret replaced by its name in brackets. */
@@ -14,18 +16,9 @@ interface ScrubStream {
   end(): string;
 }
 
-/** Shorter values occur by chance: `1` of a switch would blank out every figure. */
-const minLength = 4;
-/** A line of a longer value (a key file) counts by itself from here on. */
-const minLine = 12;
-
-/** Makes the scrubber of values by the names they are shown under. */
-export function createScrubber(secrets: ReadonlyMap<string, string>): Scrubber {
-  const names = new Map<string, string>();
-  for (const [name, value] of secrets) {
-    if (value.trim().length >= minLength) names.set(value.trim(), name);
-    for (const line of value.split(/\r?\n/)) if (line.trim().length >= minLine) names.set(line.trim(), name);
-  }
+/** Makes the scrubber of values by the names they are shown under; `likely` ones are no secrets by what is known. */
+export function createScrubber(secrets: ReadonlyMap<string, string>, likely?: ReadonlyMap<string, string>): Scrubber {
+  const names = formsOf(secrets, likely);
   // The longest first: of two secrets that begin alike the longer one is meant.
   const values = [...names.keys()].sort((a, b) => b.length - a.length);
   if (values.length === 0) return { all: (text) => text, stream: () => ({ push: (piece) => piece, end: () => '' }) };

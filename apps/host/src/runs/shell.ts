@@ -96,8 +96,8 @@ async function runProgram(
     SVC_RUN_ATTEMPT: String(task.attempt),
     [reportVariable]: report,
   };
-  const { env, secrets } = await collectEnvironment(wanted.names, { ...wanted.variables, ...own }, machine);
-  const scrubber = createScrubber(new Map([...secrets, ['key', machine.key]]));
+  const { env, secrets, likely } = await collectEnvironment(wanted.names, { ...wanted.variables, ...own }, machine);
+  const scrubber = createScrubber(new Map([...secrets, ['key', machine.key]]), likely);
   const tail = createTail(scrubber);
   execution.onTail(tail);
   await mkdir(machine.reportDirectory, { recursive: true, mode: 0o700 });
