@@ -9,7 +9,7 @@ import { terminal } from './commands/env/terminal.ts';
 import { relayFailedCode } from './commands/target.ts';
 import type { CommonOptions } from './config.ts';
 import { endWithReader } from './output.ts';
-import { failureCode, onePrefix, withCommonOptions } from './program-options.ts';
+import { failureCode, onePrefix, separateCommand, withCommonOptions } from './program-options.ts';
 import { ownVersion } from './self.ts';
 
 /** Runs `svc env …`; answers the exit code. */
@@ -54,7 +54,7 @@ async function main(words: readonly string[]): Promise<number> {
     .action((targets: string[], options: SshConfigOptions) => sshConfig(targets, options));
   withCommonOptions(program.command('lock'))
     .description('on the machine: run a command while you hold one of its named locks, and exit with its code')
-    .usage('[options] <name> -- <cmd...>')
+    .usage('[options] <name> [--] <cmd...>')
     .argument('<name>', 'letters, digits, ".", "_" and "-"')
     .argument('<cmd...>', 'a command and its arguments')
     .option('--no-wait', 'exit with 75 when another process holds it')
@@ -62,7 +62,9 @@ async function main(words: readonly string[]): Promise<number> {
       code = await lock(name, command, options);
     });
   try {
-    await program.parseAsync(words, { from: 'user' });
+    const command = program.commands.find((one) => one.name() === words[0]);
+    const own = command?.name() === 'lock' ? separateCommand(command, words, 1) : words;
+    await program.parseAsync(own, { from: 'user' });
     return code;
   } catch (error) {
     return failureCode(error, words[0] === 'terminal' || words[0] === 'lock' ? relayFailedCode : 1);

@@ -20,7 +20,7 @@ import { relayFailedCode } from './commands/target.ts';
 import type { CommonOptions } from './config.ts';
 import { CommandError } from './failure.ts';
 import { endWithReader } from './output.ts';
-import { failureCode, onePrefix, withCommonOptions } from './program-options.ts';
+import { failureCode, onePrefix, separateCommand, withCommonOptions } from './program-options.ts';
 import { ownVersion } from './self.ts';
 
 /** Runs `svc host …`; answers the exit code. */
@@ -70,7 +70,9 @@ async function main(words: readonly string[]): Promise<number> {
     .option('--roots <paths>', 'as of svc host run')
     .action((schedule: string, options: FireOptions) => fire(schedule, options));
   try {
-    await program.parseAsync(words, { from: 'user' });
+    const command = program.commands.find((one) => one.name() === words[0]);
+    const own = command?.name() === 'exec' ? separateCommand(command, words, 1) : words;
+    await program.parseAsync(own, { from: 'user' });
     return code;
   } catch (error) {
     return failureCode(error, words[0] === 'exec' ? relayFailedCode : 1);
@@ -80,7 +82,7 @@ async function main(words: readonly string[]): Promise<number> {
 function addExec(program: Command, onCode: (code: number) => void): void {
   withCommonOptions(program.command('exec'))
     .description('run a command on another host and exit with its exit code (124: timeout, 125: relay)')
-    .usage('[options] <device|name> -- <cmd...>')
+    .usage('[options] <device|name> [--] <cmd...>')
     .argument('<device>', 'device id, name or hostname')
     .argument('<cmd...>', 'one word is a shell line, several are a command and its arguments')
     .option('--timeout <seconds>', 'default: 30; with --wait or --detach a day')

@@ -24,6 +24,26 @@ export function withCommonOptions(command: Command): Command {
     .option('--json', 'print data as JSON');
 }
 
+/**
+ * The words of a command line with `--` where the command that is to be run begins, after `operands` of svc's own: what
+ * follows its first word belongs to it, as with ssh and docker (`svc host exec box ls -la`).
+ */
+export function separateCommand(command: Command, words: readonly string[], operands: number): string[] {
+  const takesValue = new Set(
+    command.options.filter(({ required }) => required).flatMap(({ short, long }) => [short, long]),
+  );
+  let left = operands;
+  for (let at = 1; at < words.length; at += 1) {
+    const word = words[at] as string;
+    if (word === '--') break;
+    if (takesValue.has(word)) at += 1;
+    else if (word.startsWith('-') && word !== '-') continue;
+    else if (left === 0) return words.toSpliced(at, 0, '--');
+    else left -= 1;
+  }
+  return [...words];
+}
+
 /** One line on standard error, and the exit code that `error` stands for; `code`: of what is no failure of a command. */
 export function failureCode(error: unknown, code = 1): number {
   // commander has printed its own line; help and version are no failures.

@@ -50,6 +50,11 @@ test('several words reach the command as they are, one word is a line for the sh
   const words = ['printf', '%s|', "it's", '$HOME', 'a b', '', '*', '-n', 'ü;"\\'];
   assert.equal((await ended('exec', 'box', '--', ...words)).stdout(), `${words.slice(2).join('|')}|`);
   assert.equal((await ended('exec', 'box', '--', 'echo a | tr a b')).stdout(), 'b\n');
+  // What follows the command's first word is its own, without `--` too.
+  for (const own of [['box'], ['--timeout', '20', 'box'], ['box', '--timeout=20']]) {
+    const given = ['--json', '--timeout', '5', 'a', '--', 'b'];
+    assert.equal((await ended('exec', ...own, 'printf', '%s|', ...given)).stdout(), `${given.join('|')}|`);
+  }
 });
 
 test('a mebibyte of output arrives whole', async (t) => {
