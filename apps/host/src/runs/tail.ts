@@ -1,4 +1,4 @@
-import { normalizeLine } from '@svc/matching/output';
+import { normalizeLine, outputVersion } from '@svc/matching/output';
 import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import type { Scrubber } from './scrub.ts';
@@ -55,7 +55,8 @@ const pieceLength = 65_536;
 function createNormalHash(): { push(text: string): void; end(): string } {
   const hash = createHash('sha256');
   let pending = '';
-  const take = (line: string) => void hash.update(`${normalizeLine(line)}\n`);
+  const now = Date.now();
+  const take = (line: string) => void hash.update(`${normalizeLine(line, now)}\n`);
   return {
     push(text) {
       const lines = (pending + text).split('\n');
@@ -68,8 +69,8 @@ function createNormalHash(): { push(text: string): void; end(): string } {
     },
     end() {
       const whole = hash.copy();
-      whole.update(normalizeLine(pending));
-      return whole.digest('hex');
+      whole.update(normalizeLine(pending, now));
+      return `${outputVersion}:${whole.digest('hex')}`;
     },
   };
 }

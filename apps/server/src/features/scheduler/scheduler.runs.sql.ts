@@ -155,3 +155,14 @@ export async function listSteps(db: Db, parentId: string, since: string): Promis
     select ${runColumns(db)} from scheduler.runs r
     where r.parent_run_id = ${parentId} and r.created_at >= ${since} order by r.ordinal`;
 }
+
+/** What the last success of a schedule before a run wrote, of the 50 runs before it; undefined: none of them. */
+export async function lastLogOf(db: Db, { id, schedule_id: scheduleId }: RunRow): Promise<string | undefined> {
+  const [row] = await db<{ log_tail: string | null }[]>`
+    select log_tail from (
+      select state, ordinal, log_tail from scheduler.runs
+      where schedule_id = ${scheduleId} and ordinal < (select ordinal from scheduler.runs where id = ${id})
+      order by ordinal desc limit 50) r
+    where state = 'succeeded' order by ordinal desc limit 1`;
+  return row?.log_tail ?? undefined;
+}

@@ -137,9 +137,23 @@ describe('scheduler: what people are told', () => {
     assert.equal(await output('3 files at 2026-11-24T10:11:12Z, id 7f1e8c1e-5a51-4f3a-9d41-0d5c3a4ef999 in 3.5 s'), 0);
     assert.equal(await output('4 files at 2026-11-24T10:11:12Z, id 7f1e8c1e-5a51-4f3a-9d41-0d5c3a4ef999 in 3.5 s'), 1);
     assert.deepEqual(await types(), ['schedule.changed']);
-    await end(changing, { ok: true, log_tail: 'x', output_hash: 'a'.repeat(64) });
-    await end(changing, { ok: true, log_tail: 'y', output_hash: 'a'.repeat(64) });
+    await end(changing, { ok: true, log_tail: 'x', output_hash: `2:${'a'.repeat(64)}` });
+    await end(changing, { ok: true, log_tail: 'y', output_hash: `2:${'a'.repeat(64)}` });
     assert.equal((await told()).length, 2);
+    // A daemon of a release that normalises in another way: what it says is compared from the second time on.
+    await end(changing, { ok: true, log_tail: 'y', output_hash: 'b'.repeat(64) });
+    assert.equal((await told()).length, 2);
+    await end(changing, { ok: true, log_tail: 'y', output_hash: 'c'.repeat(64) });
+    assert.equal((await told()).length, 3);
+  });
+
+  test('on_change: the alert says which lines changed', async () => {
+    const schedule = await t.create({ ...byHand, notify: 'on_change' });
+    await end(schedule, { ok: true, log_tail: 'checked at 09:00:10\nnas up\nprinter up\n' });
+    await end(schedule, { ok: true, log_tail: 'checked at 09:05:11\nnas up\nprinter \u001b[31mdown\u001b[0m\n' });
+    assert.equal((await told())[0].body, '- printer up\n+ printer down');
+    await end(schedule, { ok: true, log_tail: 'nas up\nchecked at 09:10:11\nprinter down\n' });
+    assert.match((await told())[0].body, /^nas up\nchecked/);
   });
 
   test('on_change: the first failure in a row and the first success after it are changes', async () => {

@@ -94,8 +94,8 @@ export async function tellSucceeded(kernel: Kernel, db: Db, run: RunRow): Promis
 }
 
 /** The output is not what it was at the last success. */
-export async function tellChanged(kernel: Kernel, db: Db, run: RunRow): Promise<void> {
-  await tellOfSuccess(kernel, db, run, 'schedule.changed', 'changed');
+export async function tellChanged(kernel: Kernel, db: Db, run: RunRow, lines: readonly string[]): Promise<void> {
+  await tellOfSuccess(kernel, db, run, 'schedule.changed', 'changed', lines.join('\n').slice(0, mostBody));
 }
 
 /** The first success after failures. */
@@ -103,14 +103,20 @@ export async function tellRecovered(kernel: Kernel, db: Db, run: RunRow): Promis
   await tellOfSuccess(kernel, db, run, 'schedule.changed', 'recovered');
 }
 
+/** Characters of an output in an alert. */
+const mostBody = 500;
+
 async function tellOfSuccess(
   kernel: Kernel,
   db: Db,
   run: RunRow,
   type: string,
   how: 'succeeded' | 'changed' | 'recovered',
+  told = '',
 ): Promise<void> {
-  const says: Says = (words) => ({ title: words[how](run.name), body: (run.log_tail ?? '').slice(-500) });
+  // The output changed beyond its end, or only in its order: the end is what there is to show.
+  const body = told === '' ? (run.log_tail ?? '').slice(-mostBody) : told;
+  const says: Says = (words) => ({ title: words[how](run.name), body: body.toWellFormed() });
   await tellOfRun(kernel, db, run, { type, says, severity: 'info' });
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { normalizeLine } from '@svc/matching/output';
+import { changedLines, isSameWay, normalizeOutput, outputVersion } from '@svc/matching/output';
 import type { Db } from '../../../kernel/db/db.ts';
 import { type Instant, readNow } from '../../../kernel/db/instant.ts';
 import {
@@ -22,7 +22,7 @@ import {
   tellSucceeded,
 } from './alerts.ts';
 import { confirmEnd, type EndedAttempt } from '../claims/claims.sql.ts';
-import { listSteps } from '../scheduler.runs.sql.ts';
+import { lastLogOf, listSteps } from '../scheduler.runs.sql.ts';
 import { changeRun, lockRun, rewriteWaiting, type RunRow } from '../scheduler.sql.ts';
 import { type Step } from '../scheduler.moves.ts';
 import { runStates } from '../scheduler.states.ts';
@@ -90,14 +90,14 @@ async function settle(
   outputHash?: string,
 ): Promise<void> {
   if (run.state === 'cancelled' || run.state === 'skipped') return;
-  const outcome = run.state === 'succeeded' ? successOf(run, outputHash) : failureAfter(schedule);
+  const outcome = run.state === 'succeeded' ? successOf(schedule, run, now, outputHash) : failureAfter(schedule);
   // One way to the database and back for both.
   const [followers] = await Promise.all([
     lockFollowers(db, run.account_id, run.schedule_id, now),
     recordOutcome(db, schedule.id, { ...outcome, now: now.iso, startedAt: run.started_at }),
   ]);
-  if (outcome.outputHash === null) await settleFailure(parts, db, schedule, run, now, outcome);
-  else await settleSuccess(parts, db, schedule, run, outcome.outputHash);
+  if (run.state === 'succeeded') await settleSuccess(parts, db, schedule, run, now, outcome.outputHash);
+  else await settleFailure(parts, db, schedule, run, now, outcome);
   await startFollowers(parts, db, followers, run, now);
 }
 
@@ -105,13 +105,16 @@ async function settle(
 interface LastOutcome {
   failures: number;
   disable: boolean;
-  /** Of a success. */
+  /** Of a success; null keeps the one before. */
   outputHash: string | null;
 }
 
-function successOf(run: RunRow, outputHash?: string): LastOutcome {
-  const normal = (): string => normalizeLine(run.log_tail ?? '').trimStart();
-  return { failures: 0, disable: false, outputHash: outputHash ?? createHash('sha256').update(normal()).digest('hex') };
+function successOf(schedule: ScheduleRow, run: RunRow, now: Instant, outputHash?: string): LastOutcome {
+  // To normalise 64 KiB takes 18 ms: only where somebody wants to hear of a change.
+  const isCompared = outputHash === undefined && effective(schedule).notify === 'on_change';
+  const normal = isCompared ? normalizeOutput(run.log_tail ?? '', now.ms) : undefined;
+  const own = normal === undefined ? null : `${outputVersion}:${createHash('sha256').update(normal).digest('hex')}`;
+  return { failures: 0, disable: false, outputHash: outputHash ?? own };
 }
 
 function failureAfter(schedule: ScheduleRow): LastOutcome {
@@ -125,16 +128,22 @@ async function settleSuccess(
   db: Db,
   schedule: ScheduleRow,
   run: RunRow,
-  hash: string,
+  now: Instant,
+  hash: string | null,
 ): Promise<void> {
-  const changed = schedule.last_output_hash !== null && schedule.last_output_hash !== hash;
+  const { last_output_hash: last } = schedule;
+  // After an upgrade that normalises in another way, the first output is compared with none.
+  const changed = last !== null && hash !== null && last !== hash && isSameWay(last, hash);
   const { notify } = effective(schedule);
   const recovered = schedule.failures > 0;
   if (recovered) await resolveSchedule(kernel, db, run, 'recovered');
   if (notify === 'always') await tellSucceeded(kernel, db, run);
   else if (notify === 'on_change' && recovered && schedule.alert_on_fail !== false)
     await tellRecovered(kernel, db, run);
-  else if (notify === 'on_change' && changed) await tellChanged(kernel, db, run);
+  else if (notify === 'on_change' && changed) {
+    const before = await lastLogOf(db, run);
+    await tellChanged(kernel, db, run, changedLines(before ?? '', run.log_tail ?? '', now.ms));
+  }
 }
 
 async function settleFailure(
