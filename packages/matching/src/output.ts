@@ -64,10 +64,20 @@ const rules: readonly (readonly [RegExp, string])[] = [
     '<id>',
   ],
   [
-    /(["']?\b\w{0,24}(?:took|elapsed|duration|latency|uptime|response_?time|took_?in)\w{0,16}["']?\s?[:=]\s?["']?)[\d.,]{1,24}/gi,
+    /(["']?\b\w{0,24}(?:took|elapsed|duration|latency|uptime|response_?time|took_?in)\w{0,16}["']?\s?[:=]\s?["']?)\d[\d.,]{0,24}(?:\s?(?:ms|s|sec|min|h)\b)?/gi,
     `$1${duration}`,
   ],
-  [/(["']?\b(?:pid|goroutines|nthreads|heap_?\w{0,16})["']?\s{0,2}[:=]\s?)\d{1,20}/gi, '$1<n>'],
+  [/(["']?\b(?:pid|goroutines|nthreads|load_?avg|heap_?\w{0,16})["']?\s{0,2}[:=]\s?)\d{1,20}/gi, '$1<n>'],
+  [/(\b(?:random(?:ly|i[sz]ed)?|shuffled?)?(?:\s(?:with|order))?\s?seed[ :=]{1,3})\d{1,20}/gi, '$1<n>'],
+  [
+    /((?:\bvizitatori|\bvisitors?|\bbesucher|\bvisiteurs|\bviews|\bafișări|\baufrufe)[^\d\n|]{1,20})[\d.,]{1,20}/giu,
+    '$1<n>',
+  ],
+  [/(?<=[\w-]thread-)\d{1,12}\b/gi, '<n>'],
+  [/(["'](?:host|context|event|message|request|trace)_?id["']\s?:\s?["'])[^"']{8,256}/gi, '$1<id>'],
+  [/(["']context["']\s?:\s?\{\s?["']id["']\s?:\s?["'])[^"']{8,64}/gi, '$1<id>'],
+  // Nobody sees them.
+  [/<!--[^\n]{0,400}?-->/g, ''],
   [/^(age:\s?)\d{1,12}$/i, `$1${duration}`],
   [/^(set-cookie:\s?[^=\s]{1,80}=)[^;]{1,4096}/i, '$1<value>'],
   [/(?<=\bthread '[^']{1,80}' \()\d{1,12}(?=\))/g, '<id>'],
@@ -101,7 +111,11 @@ const rules: readonly (readonly [RegExp, string])[] = [
     '<time>',
   ],
   [/(?<=\bin )\d{1,4}:\d{2}(?![:\d])/g, duration],
-  [/(?<![\d:])\d{1,5}:\d{2}\.\d{2}(?!\d)/g, duration],
+  [/(?<![\d:])\d{1,5}:\d{2}\.\d{1,9}(?!\d)/g, duration],
+  [/^\[\d{1,4}:\d{2}\]/, `[${duration}]`],
+  [/(?<=<time> à )\d{1,2}h\d{2}\b/g, '<time>'],
+  [/\b[\d.]{1,12}[KMGT]?=[\d.]{1,12}s\b/g, '<rate>'],
+  [/(?<=^\[)[\d.]{1,12}[KMG]i?B(?=\/)/, '<use>'],
   [
     /\b[\d.,]{1,24}\s?(?:[kKMGT]?i?B|bytes|[KMGT]|hosts|files|items|rows|req(?:uests)?|ops|it|packets)\/s(?:ec(?:ond)?)?\b/g,
     '<rate>',
@@ -113,7 +127,7 @@ const rules: readonly (readonly [RegExp, string])[] = [
     /(?<![\w,-])\d{1,12}(?:[.,]\d{1,9})?\s?(?:ms|µs|μs|us|ns|secs?|seconds|second|msecs?|Sekunden|secondes|secunde)(?![\w/])/g,
     duration,
   ],
-  [/(?<![\w,-])\d{1,12}[.,]\d{1,9}\s?(?:s|m|h|min|minutes|hours)(?![\w/])/g, duration],
+  [/(?<![\w,-])\d{1,12}[.,]\d{1,9}\s?(?:s|h|min|minutes|hours)(?![\w/])/g, duration],
   [
     /(?<=\b(?:in|took|after|for|within|took:|time:|elapsed|duration:?|dauer:?|durée\s?:?|durata:?)\s{1,12})\d{1,12}\s?(?:s|m|h|mins?|minutes?)(?![\w/])/giu,
     duration,
@@ -132,6 +146,9 @@ const rules: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
+/** When a machine was started is what the line is about. */
+const bootTime = /\b(?:system |last |letzter )boot\b|\bgestartet seit\b/i;
+
 const yearMs = 366 * 86_400_000;
 /** An epoch within a year of now; other numbers of ten digits are bytes. */
 const epochs = /(?<![\w.,-])1[5-9]\d{8}(?:\d{3})?(?:\.\d{1,9})?(?![\w-]|,\d{3}\b)/g;
@@ -143,7 +160,7 @@ const isLately = (text: string, now: number): boolean => {
 /** A line of output at an instant (ms since the epoch) with all blanked that differs from run to run. */
 export function normalizeLine(line: string, now: number): string {
   let text = plainOf(line);
-  text = text.replaceAll(dates, (found) => (isPast(found, now) ? '<time>' : found));
+  if (!bootTime.test(text)) text = text.replaceAll(dates, (found) => (isPast(found, now) ? '<time>' : found));
   text = text.replaceAll(epochs, (found) => (isLately(found, now) ? '<time>' : found));
   for (const [pattern, by] of rules) text = text.replace(pattern, by);
   return text.trimEnd();
