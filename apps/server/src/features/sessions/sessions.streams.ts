@@ -48,6 +48,8 @@ export class SessionStreams {
   readonly #adopters = new Followers<() => Promise<void>>();
   /** Streams of devices that are given what waits, and the controls that came meanwhile: they come behind it. */
   readonly #late = new Map<EventStream, Set<string>>();
+  /** By session or device: controls that are still to be read while others are. */
+  readonly #news = new Map<string, Set<string>>();
   /** By session or device: what brings a stream up to date when messages may have been missed. */
   readonly #refreshers = new Followers<() => Promise<void>>();
   /** Sessions that are being read, and whether there is more since. */
@@ -164,23 +166,51 @@ export class SessionStreams {
   }
 
   async #deliver({ sessionId, events, control, lease, gone }: Change): Promise<void> {
-    const { sql } = this.#kernel;
     if (events) await this.#read(sessionId);
     if (lease !== undefined) this.#send(sessionId, 'lease', lease === null ? {} : { lease });
     if (gone) this.#end(sessionId);
     if (!control) return;
     // The first device that gets there has it.
     for (const adopt of this.#adopters.of(control.device)) await adopt();
-    const here = [sessionId, control.device].filter((key) => this.#streams.has(key));
-    if (here.length === 0) return;
-    const [row] = await findControls(sql, [control.id]);
-    if (!row) return;
-    if (here.includes(sessionId)) this.#send(sessionId, 'control', toControl(row));
-    for (const stream of this.#streams.of(control.device)) {
+    await Promise.all([
+      this.#readControl(sessionId, control.id, (row) => this.#send(sessionId, 'control', toControl(row))),
+      this.#readControl(control.device, control.id, (row) => this.#giveTo(control.device, row)),
+    ]);
+  }
+
+  #giveTo(inbox: string, row: ControlRow): void {
+    for (const stream of this.#streams.of(inbox)) {
       const late = this.#late.get(stream);
       if (late === undefined) {
         if (isNews(row)) stream.send('control', toControl(row));
       } else if (late.add(row.id).size > mostLate) stream.end();
+    }
+  }
+
+  /**
+   * Reads a control for the streams of a session or device, one read at a time for each: of two reads at once the second may
+   * be answered first, and "stop" would overtake what it is to stop.
+   */
+  async #readControl(key: string, id: string, give: (row: ControlRow) => void): Promise<void> {
+    if (!this.#streams.has(key)) return;
+    const reading = this.#news.get(key);
+    if (reading) {
+      if (reading.add(id).size > mostLate) this.#end(key);
+      return;
+    }
+    const ids = new Set([id]);
+    this.#news.set(key, ids);
+    try {
+      while (ids.size > 0 && this.#streams.has(key)) {
+        const some = [...ids].slice(0, pageOfControls);
+        for (const one of some) ids.delete(one);
+        for (const row of await findControls(this.#kernel.sql, some)) give(row);
+      }
+    } catch (err) {
+      this.#kernel.log.warn({ err }, 'controls were not read; the streams that wait for them end');
+      this.#end(key);
+    } finally {
+      this.#news.delete(key);
     }
   }
 

@@ -273,6 +273,40 @@ describe('sessions', () => {
     assert.deepEqual(device.got, [waited, came[1], came[0], last]);
   });
 
+  test('controls that come at once reach a device in their order, however long each takes to be read', async () => {
+    const id = await create();
+    const gate = Promise.withResolvers<void>();
+    let reads = 0;
+    const sql = new Proxy(second.kernel.sql, {
+      apply(target, self, words: [TemplateStringsArray, ...unknown[]]) {
+        const isRead =
+          words[0].join?.('').includes('order by order_no') && words[0].join('').includes('where id = any');
+        const answer = Reflect.apply(target, self, words) as Promise<unknown>;
+        return isRead && reads++ === 0 ? gate.promise.then(() => answer) : answer;
+      },
+    });
+    const streams = new SessionStreams({ ...second.kernel, sql });
+    await streams.start(() => {});
+    const got: string[] = [];
+    const take = (event: string, control: { id: string }) => event === 'control' && got.push(control.id);
+    const stream = { send: take, drained: async () => {}, onClose: () => {}, closed: false } as unknown as EventStream;
+    await streams.followDevice({ accountId: account.id, deviceId: laptop.id, adopt: async () => {} }, stream);
+    const sent: string[] = [];
+    for (const type of ['first', 'second', 'third']) {
+      const { body } = await phone.ask('POST', `/v1/sessions/${id}/controls`, { type, target_device_id: laptop.id });
+      sent.push(body.id);
+    }
+    const heard = Promise.withResolvers<void>();
+    await second.kernel.bus.subscribe('sessions.test', async () => heard.resolve());
+    await gateway.kernel.bus.publish(gateway.kernel.sql, 'sessions.test', {});
+    // Behind those of the controls, on the same connection.
+    await heard.promise;
+    await until(() => reads >= 1);
+    gate.resolve();
+    await until(() => got.length === 3);
+    assert.deepEqual(got, sent);
+  });
+
   test('at most 200 controls wait for a device', async () => {
     const id = await create();
     const path = `/v1/sessions/${id}/controls`;
