@@ -17,6 +17,10 @@ const url = (...protocols: string[]) =>
     })
     .transform((value) => value.replace(/\/+$/, ''));
 const httpUrl = url('http:', 'https:');
+/** Uploads' `Location`, the hub, the docs and what tells apps how to sign in stand at the root of an address. */
+const rootUrl = httpUrl.refine((value) => !URL.canParse(value) || new URL(value).href === `${new URL(value).origin}/`, {
+  error: 'must be an address without a path, such as https://svc.example.com: give svc a name of its own at the proxy',
+});
 /** One server, or several of which one takes writes: `postgres://svc@one,two:5433/svc`. */
 const databaseUrl = z
   .string()
@@ -98,7 +102,7 @@ export const settings = {
     .regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address')
     .default('owner@localhost')
     .describe('address of the account that the first start makes; later: `svc accounts set --new-email`'),
-  SVC_BASE_URL: httpUrl.optional().describe('`{base_url}`; default `http://localhost:<port>`'),
+  SVC_BASE_URL: rootUrl.optional().describe('`{base_url}`; default `http://localhost:<port>`'),
   SVC_HOST_NAMES: list
     .optional()
     .describe(
