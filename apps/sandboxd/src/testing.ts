@@ -21,11 +21,16 @@ export const testWhere = (isHere: boolean): ((name: string, body: (t: TestContex
 const images = process.env['SVC_TEST_IMAGES'] ?? '/var/cache/svc/images';
 const builder = { build: () => Promise.reject(new Error('tests build no image')) };
 
+/** The root file system of an image of this version; undefined where there is none. */
+export const rootfsOf = (template: Template): string | undefined =>
+  createImages({ dir: images, builder }).get(template)?.rootfs;
+
 /** Why sandboxes of a template cannot be tested here; false where they can. */
 export function whyNot(template: Template): string | false {
   if (needsRoot) return needsRoot;
-  const isThere = createImages({ dir: images, builder }).get(template) !== undefined;
-  return isThere ? false : `no image ${template} of this version in ${images}: ./svc images build ${template}`;
+  return rootfsOf(template) !== undefined
+    ? false
+    : `no image ${template} of this version in ${images}: ./svc images build ${template}`;
 }
 
 /** Why sandboxes cannot be tested here; false where they can. */

@@ -12,7 +12,7 @@ from kernel_errors import describe, end_child
 from kernel_figures import Figures
 from kernel_imports import Changes
 from kernel_loop import EventLoop
-from kernel_magics import Magics, parse
+from kernel_magics import Magics, is_quiet, parse
 
 MOST_TEXT = 65_536
 CHUNK = 65_536
@@ -75,7 +75,8 @@ class Session:
             attempt(find_packages)
             value = self.evaluate(code, name)
             if value is not None:
-                self.names['_'] = value
+                self.remember(value)
+                attempt(lambda: self.figures.show_value(value))
                 answer['result'] = repr(value)
         except BaseException as error:
             if os.getpid() != self.pid:
@@ -100,6 +101,13 @@ class Session:
                 pass
         return {**answer, **bounded(answer)}
 
+    def remember(self, value):
+        """The last three values are `_`, `__` and `___`."""
+        for older, newer in (('___', '__'), ('__', '_')):
+            if newer in self.names:
+                self.names[older] = self.names[newer]
+        self.names['_'] = value
+
     def interrupted(self, _number, frame):
         """One that comes too late for its cell is none for the next."""
         if self.running and not self.events.cancel(frame):
@@ -112,7 +120,8 @@ class Session:
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         self.execute(compile(tree, name, 'exec', flags))
-        return None if last is None else self.execute(compile(ast.Expression(last.value), name, 'eval', flags))
+        value = None if last is None else self.execute(compile(ast.Expression(last.value), name, 'eval', flags))
+        return None if is_quiet(code) else value
 
     def execute(self, code):
         """Evaluates; what awaits at its top level runs in the loop of all cells."""

@@ -1,67 +1,9 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import type { Readable, Writable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { temporaryDirectory } from '../parts.testing.ts';
-
-interface Answer {
-  result: string | null;
-  error: { name: string; value: string; traceback: string } | null;
-  images: string[];
-  cut: string[];
-}
-
-/** The Python kernel as the agent starts it, with the Python of this machine, in a workspace of its own. */
-class Kernel implements AsyncDisposable {
-  said = { stdout: '', stderr: '' };
-  readonly #child: ChildProcess;
-  readonly #answers: AsyncIterator<string>;
-
-  readonly workspace: string;
-
-  constructor(workspace: string) {
-    this.workspace = workspace;
-    const words = ['-B', '-u', join(import.meta.dirname, 'kernel.py'), '3', '4'];
-    const stdio = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] as const;
-    this.#child = spawn('python3', words, { cwd: workspace, stdio: [...stdio], detached: true });
-    const answers = this.#child.stdio[4] as Readable;
-    this.#answers = createInterface(answers)[Symbol.asyncIterator]();
-    for (const name of ['stdout', 'stderr'] as const) {
-      this.#child[name]?.on('data', (chunk: Buffer) => {
-        this.said[name] += chunk.toString();
-      });
-    }
-  }
-
-  async run(code: string): Promise<Answer> {
-    (this.#child.stdio[3] as Writable).write(`${JSON.stringify({ op: 'run', code, env: {} })}\n`);
-    const { value, done } = await this.#answers.next();
-    if (done) throw new Error(`the kernel ended: ${this.said.stderr}`);
-    return JSON.parse(value) as Answer;
-  }
-
-  /** Interrupts the cell that runs. */
-  interrupt = () => this.#child.kill('SIGINT');
-
-  /** Lets it end, and answers what it wrote to stderr all the while. */
-  async end(): Promise<string> {
-    const ended = once(this.#child, 'close');
-    (this.#child.stdio[3] as Writable).end();
-    await ended;
-    return this.said.stderr;
-  }
-
-  async [Symbol.asyncDispose]() {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const ended = once(this.#child, 'close');
-    this.#child.kill('SIGKILL');
-    await ended;
-  }
-}
+import { Kernel } from './kernel.testing.ts';
 
 const startKernel = async (t: TestContext): Promise<Kernel> => new Kernel(await temporaryDirectory(t));
 
@@ -120,7 +62,7 @@ test('a figure that cannot be drawn is told once, with its title, and costs neit
   const both = await kernel.run('plt.figure(title="bad")\n1 / 0');
   assert.equal(both.error?.name, 'ZeroDivisionError');
   assert.equal(
-    (await kernel.end()).split('\n').filter((line) => line.includes('("bad") could not be drawn')).length,
+    (await kernel.end()).stderr.split('\n').filter((line) => line.includes('("bad") could not be drawn')).length,
     3,
   );
 });
@@ -135,7 +77,7 @@ test('of a cell 100 figures are kept, and none that is too large; how many were 
     large.error?.value ?? '',
     /^figure 2 of .*: it has 100,000 x 100,000 pixels, and 64,000,000 are the most$/,
   );
-  assert.match(await kernel.end(), /^svc: 9,900 figures were left out: a cell keeps 100$/m);
+  assert.match((await kernel.end()).stderr, /^svc: 9,900 figures were left out: a cell keeps 100$/m);
 });
 
 test('no place for figures, and libraries that user code broke, are errors of that cell alone', async (t) => {
@@ -177,7 +119,7 @@ task = asyncio.create_task(divide())`;
   assert.equal((await kernel.run('await task; left')).result, '[0]');
   for (const number of [1, 2, 3]) assert.equal((await kernel.run(`${number}`)).result, `${number}`);
   assert.match(
-    await kernel.end(),
+    (await kernel.end()).stderr,
     /^said\nTraceback .*\n.*<cell 1>", line 7, in <module>\n[^]*ValueError: of the child\n$/,
   );
 });
@@ -261,7 +203,7 @@ test('what notebooks write beside Python works: %magic, %%bash, !command and its
   const failed = await kernel.run('def f():\n  return 1 / 0\n%time f()');
   assert.match(failed.error?.traceback ?? '', /<cell \d+>", line 3[^]*line 2, in f/);
   assert.doesNotMatch(failed.error?.traceback ?? '', /kernel/);
-  assert.equal(await kernel.end(), '');
+  assert.equal((await kernel.end()).stderr, '');
   assert.match(kernel.said.stdout, /Wall time: .*\n[^]* ± .* per loop [^]*\n\{'a': 1\}\n/);
 });
 

@@ -1,4 +1,4 @@
-"""What notebooks write beside Python: `!command`, `%magic` and `%%bash`, and `display`."""
+"""What notebooks write beside Python: `!command`, `%magic`, `%%bash` and `name?`, and `display`."""
 
 import ast
 import os
@@ -10,10 +10,14 @@ import time
 
 # A line that is no Python: `!command` or `%name …`, with a name before it that takes the value.
 MAGIC = re.compile(r'^(\s*)([^\s=!%][^=!%]*=\s*)?(?:!(.+)|%(%?\w+)(.*))$', re.DOTALL)
+HELP = re.compile(r'^(\s*)(?:\?\??([\w.]+)|([\w.]+)(\?\??))[ \t]*$')
+# `{expression}` and `$name` of a command; of a shell's own `${name}` nothing.
+VALUE = re.compile(r'(?<!\$)\{([A-Za-z_][^{}]*)\}|\$(\$|[A-Za-z_]\w*)')
 CELL = re.compile(r'\s*^%%(\w+)[ \t]*(.*)\n?([^\0]*)', re.MULTILINE)
 # Linux refuses one argument over 128 KiB.
 MOST_ARGUMENT = 120_000
 REPEATS = 7
+MOST_SHOWN = 1_000
 
 
 class UsageError(Exception):
@@ -28,7 +32,7 @@ def parse(code, name):
     whole = CELL.fullmatch(code)
     if whole:
         return ast.parse(f'__svc_cell__{whole.groups()!r}', name)
-    lines = code.splitlines(True)
+    lines = without_indent(code.splitlines(True))
     for _ in range(len(lines) + 1):
         try:
             return ast.parse(''.join(lines), name)
@@ -37,6 +41,32 @@ def parse(code, name):
             if not replace_magic(lines, at):
                 raise
     raise SyntaxError('this cell has commands that are no lines of their own')
+
+
+def without_indent(lines):
+    """Without what all of a cell that was copied from within something is indented by."""
+    first = next((line for line in lines if line.strip() and not line.lstrip().startswith('#')), '')
+    indent = first[:len(first) - len(first.lstrip())]
+    if not indent:
+        return lines
+    return [line.removeprefix(indent) for line in lines]
+
+
+def is_quiet(code):
+    """Whether a cell ends with `;`: its value is not shown."""
+    if ';' not in code.rstrip().rpartition('\n')[2]:
+        return False
+    import io
+    import tokenize
+    passed = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+    last = None
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            last = last if token.type in passed else token.string
+    except (tokenize.TokenError, SyntaxError):
+        # Commands are no Python; they show no value either way.
+        return False
+    return last == ';'
 
 
 def replace_magic(lines, at):
@@ -48,6 +78,11 @@ def replace_magic(lines, at):
         last += 1
     text = ''.join(line.rstrip('\r\n').removesuffix('\\') + (' ' if i < last else '')
                    for i, line in enumerate(lines[at:last + 1], at))
+    helped = HELP.match(text)
+    if helped:
+        space, name, other, marks = helped.groups()
+        lines[at] = f'{space}__svc_help__({name or other!r}, {(marks or "?") == "??"})\n'
+        return True
     found = MAGIC.match(text)
     if not found:
         return False
@@ -69,7 +104,7 @@ class Magics:
         self.before = os.getcwd()
         self.lines = {
             'cd': self.cd, 'env': self.env, 'matplotlib': lambda _: None, 'pip': self.pip, 'time': self.time,
-            'timeit': self.timeit,
+            'timeit': self.timeit, 'who': self.who, 'whos': self.who,
         }
         self.cells = {
             'bash': self.bash, 'sh': self.bash, 'time': lambda _, code: self.time(code),
@@ -79,11 +114,16 @@ class Magics:
         builtins.__svc_line__, builtins.__svc_cell__ = self.line, self.cell
         builtins.__svc_shell__, builtins.__svc_lines__ = self.shell, self.output
         builtins.display = self.display
+        builtins.__svc_help__ = self.help
+        shell = Shell(self)
+        builtins.get_ipython = lambda: shell
 
-    def line(self, name, rest):
+    def line(self, name, rest, places=None):
         if name not in self.lines:
             raise self.unknown(name)
-        return self.lines[name](rest)
+        # What is timed is Python, in which braces are its own.
+        takes_values = name in ('cd', 'env', 'pip')
+        return self.lines[name](expanded(rest, *(places or places_of(sys._getframe(1)))) if takes_values else rest)
 
     def cell(self, name, rest, code):
         if name not in self.cells:
@@ -104,12 +144,13 @@ class Magics:
         self.changed()
         return done
 
-    def shell(self, command):
-        self.command(['/bin/bash', '-c', command])
+    def shell(self, command, places=None):
+        self.command(['/bin/bash', '-c', expanded(command, *(places or places_of(sys._getframe(1))))])
 
-    def output(self, command):
+    def output(self, command, places=None):
         """`x = !command`: the lines that it writes."""
-        done = self.command(['/bin/bash', '-c', command], stdout=subprocess.PIPE)
+        words = ['/bin/bash', '-c', expanded(command, *(places or places_of(sys._getframe(1))))]
+        done = self.command(words, stdout=subprocess.PIPE)
         return done.stdout.decode('utf-8', 'replace').splitlines()
 
     def pip(self, words):
@@ -141,6 +182,27 @@ class Magics:
         print(f'env: {name.strip()}={value.strip()}')
         return None
 
+    def who(self, _words):
+        """The names that the cells have made."""
+        own = [name for name in self.names if not name.startswith('_')]
+        print('\t '.join(sorted(own)) if own else 'Interactive namespace is empty.')
+
+    def help(self, name, whole):
+        """What `name?` tells, with its source for `name??`."""
+        import inspect
+        frame = sys._getframe(1)
+        value = eval(name, frame.f_globals, frame.f_locals)
+        try:
+            print(f'Signature: {name}{inspect.signature(value)}')
+        except (TypeError, ValueError):
+            print(f'Value:     {repr(value)[:MOST_SHOWN]}')
+        print(f'Type:      {type(value).__name__}')
+        try:
+            text = inspect.getsource(value) if whole else inspect.getdoc(value)
+        except (OSError, TypeError):
+            text = inspect.getdoc(value)
+        print(text or 'There is no documentation.')
+
     def time(self, code):
         began, used = time.perf_counter(), os.times()
         try:
@@ -171,6 +233,56 @@ class Magics:
         for value in values:
             if not self.figures.show_value(value):
                 print(repr(value))
+
+
+class Shell:
+    """What `get_ipython()` gives: the parts of IPython's shell that cells call by themselves."""
+
+    def __init__(self, magics):
+        self.magics, self.user_ns = magics, magics.names
+        self.places = (self.user_ns, self.user_ns)
+
+    def run_line_magic(self, name, line):
+        return self.magics.line(name, line, self.places)
+
+    def run_cell_magic(self, name, line, cell):
+        return self.magics.cell(name, line, cell)
+
+    def magic(self, line):
+        name, _, rest = line.removeprefix('%').partition(' ')
+        return self.magics.line(name, rest.strip(), self.places)
+
+    def run_cell(self, code, **_options):
+        return self.magics.evaluate(code, '<run_cell>')
+
+    def ev(self, code):
+        return eval(code, self.user_ns)
+
+    def ex(self, code):
+        exec(code, self.user_ns)
+
+    def system(self, command):
+        self.magics.shell(command, self.places)
+
+    def getoutput(self, command):
+        return self.magics.output(command, self.places)
+
+
+def places_of(frame):
+    return frame.f_globals, frame.f_locals
+
+
+def expanded(text, names, own):
+    """A command with the values of `{expression}` and `$name` in it; what is none in Python is left to the shell."""
+    def value(found):
+        expression, name = found.groups()
+        if name == '$':
+            return '$'
+        try:
+            return str(eval(expression or name, names, own))
+        except Exception:
+            return found[0]
+    return VALUE.sub(value, text)
 
 
 def span(seconds):

@@ -1,7 +1,32 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type Daemon, skip, startDaemon } from '../testing.ts';
+import { Kernel } from '../guest/kernel.testing.ts';
+import { temporaryDirectory } from '../parts.testing.ts';
+import { type Daemon, rootfsOf, skip, startDaemon } from '../testing.ts';
+
+type Text = string | { readonly contains: string };
+
+/** Cells one after the other as users of notebooks write them, and what the last one gives. */
+interface Notebook {
+  readonly id: string;
+  readonly cells: readonly string[];
+  readonly expect: {
+    readonly result?: string | null;
+    readonly stdout?: Text;
+    readonly stderr?: Text;
+    /** In Jupyter an output of its own. */
+    readonly display?: Text;
+    readonly error: string | null | readonly string[];
+    readonly images: number;
+  };
+}
+
+const notebooks = JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures/cells.json'), 'utf8')) as Notebook[];
+const isOther = (text: string, wanted: Text | undefined): boolean =>
+  wanted !== undefined && (typeof wanted === 'string' ? text !== wanted : !text.includes(wanted.contains));
 
 // Cells with the libraries of the image. What the kernel does alone is proven in guest/kernel.test.ts.
 describe('cells', { skip }, () => {
@@ -83,5 +108,28 @@ print('first')`;
     const told = '[written between the cells, of which the first 14,466 bytes are left out]';
     assert.ok(long.stdout === `${told}\n${'ț'.repeat(32_767)}.\n[this cell]\nsecond\n`, long.stdout.slice(0, 200));
     assert.equal((await daemon.code(id, 'print("third")')).stdout, 'third\n');
+  });
+
+  test('60 notebooks give what they give in Jupyter, where `display` prints', async (t) => {
+    const rootfs = rootfsOf('svc-base') ?? assert.fail('no image');
+    const wrong: string[] = [];
+    for (const { id: which, cells, expect } of notebooks) {
+      await using kernel = new Kernel(await temporaryDirectory(t), rootfs);
+      for (const cell of cells.slice(0, -1)) await kernel.run(cell);
+      kernel.said = { stdout: '', stderr: '' };
+      const answer = await kernel.run(cells.at(-1) ?? '');
+      // What it wrote may come behind its answer, on another pipe.
+      const { stdout, stderr } = await kernel.end();
+      const faults = [
+        'result' in expect && answer.result !== expect.result && `result ${answer.result}`,
+        isOther(stdout, expect.stdout) && `stdout ${stdout.slice(0, 200)}`,
+        isOther(stdout, expect.display) && `display ${stdout.slice(0, 200)}`,
+        isOther(stderr, expect.stderr) && `stderr ${stderr.slice(0, 200)}`,
+        ![expect.error].flat().includes(answer.error?.name ?? null) && `error ${JSON.stringify(answer.error)}`,
+        answer.images.length !== expect.images && `${answer.images.length} images`,
+      ];
+      wrong.push(...faults.filter((fault) => fault !== false).map((fault) => `${which}: ${fault}`));
+    }
+    assert.deepEqual(wrong, []);
   });
 });
