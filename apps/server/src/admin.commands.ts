@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import { backupCommand } from './backup/commands.ts';
 import { addressOfRunning } from './running.ts';
 import type { Config, Given } from './config.ts';
-import { accountDeletion, manifests } from './features.ts';
+import { accountDeletion, manifests, orgRemoval } from './features.ts';
 import { deletionCommands } from './features/accounts/index.ts';
+import { orgRemovalCommands } from './features/orgs/index.ts';
 import type { Run } from './kernel/commands.ts';
 import { acceptStore } from './kernel/outside/blobs.marker.ts';
 import { createLog } from './kernel/base/log.ts';
@@ -50,4 +51,5 @@ export function addAdminCommands(program: Command, { config, print, json }: Lent
   program.commandsGroup('People and keys:');
   for (const { commands } of manifests) commands?.(program, run);
   deletionCommands(accountDeletion)(program, run);
+  orgRemovalCommands(orgRemoval)(program, run);
 }

@@ -11,6 +11,7 @@ import {
   environmentsOwnedAlone,
   handOver,
   heirsOf,
+  leaveEnvironments,
   whyNotHandedOver,
 } from './features/environments/index.ts';
 import { heartbeatsManifest } from './features/heartbeats/index.ts';
@@ -19,9 +20,9 @@ import { inferenceManifest } from './features/inference/index.ts';
 import { isLastOwner, keysManifest } from './features/keys/index.ts';
 import { meteringManifest } from './features/metering/index.ts';
 import { notificationsManifest } from './features/notifications/index.ts';
-import { orgsManifest, orgsOwnedAlone } from './features/orgs/index.ts';
+import { type OrgRemoval, orgsManifest, orgsOwnedAlone } from './features/orgs/index.ts';
 import { pagesManifest } from './features/pages/index.ts';
-import { projectsManifest } from './features/projects/index.ts';
+import { passOnOrgProjects, projectsManifest } from './features/projects/index.ts';
 import { promptsManifest } from './features/prompts/index.ts';
 import { relayManifest } from './features/relay/index.ts';
 import { rulesManifest } from './features/rules/index.ts';
@@ -74,6 +75,9 @@ export const manifests: readonly Manifest[] = [
 
 /** How each feature's part of an account goes, in the order of a deletion. */
 export const accountData = manifests.toReversed().flatMap(({ data }) => data ?? []);
+
+/** The parts of the features that `svc orgs remove` uses. */
+export const orgRemoval: OrgRemoval = { leaveEnvironments, passOnProjects: passOnOrgProjects };
 
 /** The parts of the features that `svc accounts delete` uses. */
 export const accountDeletion: DeletionParts = {

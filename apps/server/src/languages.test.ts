@@ -30,6 +30,7 @@ const kinds: Readonly<Record<string, keyof Words['alerts'] | 'an agent'>> = {
   'login.recovered': 'signIns',
   'notification.test': 'test',
   'notification.webhook_disabled': 'webhooks',
+  'org.removed': 'orgs',
   'passkey.added': 'signIns',
   'password.changed': 'signIns',
   'prompt.answered': 'prompts',

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { deletionCommands } from './features/accounts/index.ts';
-import { accountDeletion, manifests } from './features.ts';
+import { orgRemovalCommands } from './features/orgs/index.ts';
+import { accountDeletion, manifests, orgRemoval } from './features.ts';
 import { format, type Run } from './kernel/commands.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { HttpAnswer } from './testing.ts';
@@ -20,6 +21,7 @@ export function svcOf(gateway: { readonly kernel: Kernel }, parts = accountDelet
     const program = new Command();
     for (const { commands } of manifests) commands?.(program, run);
     deletionCommands(parts)(program, run);
+    orgRemovalCommands(orgRemoval)(program, run);
     const quieten = (command: Command): void => {
       command.exitOverride().configureOutput({ writeErr: () => {} });
       command.commands.forEach(quieten);

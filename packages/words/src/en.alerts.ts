@@ -99,6 +99,11 @@ export const enAlerts = {
     idle: (name: string) => `${name} is stopped: nobody worked there`,
     idleText: (span: string, slug: string) => `for ${span}; start it again with: svc env open ${slug}`,
   },
+  orgs: {
+    removed: (name: string) => `You were taken out of the organisation ${name}`,
+    removedText:
+      'Its projects, and environments in them, are yours no more. An environment that nobody else has agreed to own stays yours.',
+  },
   signIns: {
     new: (device: string) => `New sign-in: ${device}`,
     newText: (network: string) =>

@@ -100,6 +100,11 @@ export const roAlerts: typeof enAlerts = {
     idle: (name) => `${name} este oprit: nu a lucrat nimeni acolo`,
     idleText: (span, slug) => `timp de ${span}; îl pornești din nou cu: svc env open ${slug}`,
   },
+  orgs: {
+    removed: (name) => `Ai fost scos din organizația ${name}`,
+    removedText:
+      'Proiectele ei și mediile din ele nu mai sunt ale tale. Un mediu pe care nimeni altcineva nu a acceptat să îl dețină rămâne al tău.',
+  },
   signIns: {
     new: (device) => `Conectare nouă: ${device}`,
     newText: (network) =>

@@ -94,6 +94,13 @@ export async function lockEnvironments(db: Db, ids: readonly string[]): Promise<
   await db`select from environments.environments where id = any(${[...ids]}::uuid[]) order by id for update`;
 }
 
+/** Locks the environments of an organisation that are not destroyed, in the same order; answers their ids. */
+export async function lockOfOrg(db: Db, orgId: string): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from environments.environments where org_id = ${orgId} and state <> 'destroyed' order by id for update`;
+  return rows.map(({ id }) => id);
+}
+
 /** Says when an environment was active, unless it was later already; never in the future. `at`: RFC 3339. */
 export async function noteActivity(db: Db, time: Time, id: string, at: string): Promise<void> {
   await db`

@@ -26,6 +26,7 @@ import { dropSent } from './people/invitations.sql.ts';
 import { passOnAll } from './people/pass-on.ts';
 export { environmentsOwnedAlone } from './people/members.sql.ts';
 export { handOver, heirsOf, whyNotHandedOver } from './people/hand-over.ts';
+export { leaveEnvironments } from './people/org-left.ts';
 export { portsForViewers } from './people/ports.sql.ts';
 export { linuxUsersOf, usersHashes } from './people/users.sql.ts';
 export { provisioned } from './environments.feed.ts';

@@ -1,6 +1,7 @@
 import type { Manifest } from '../../kernel/feature.ts';
 import { orgsCommands } from './orgs.commands.ts';
 import { leaveOrgs } from './orgs.sql.ts';
+export { type OrgRemoval, orgRemovalCommands } from './orgs.removal.ts';
 export { orgRoleOf, orgsOf, orgsOwnedAlone } from './orgs.sql.ts';
 
 /** The feature without a running platform. */

@@ -29,6 +29,51 @@ export async function countOwners(db: Db, orgId: string): Promise<number> {
   return row?.count ?? 0;
 }
 
+/** An organisation with how many members it has. */
+interface OrgRow {
+  id: string;
+  name: string;
+  owners: number;
+  members: number;
+  created_at: string;
+}
+
+/** Every organisation, by name. */
+export async function listOrgs(db: Db): Promise<OrgRow[]> {
+  return db<OrgRow[]>`
+    select o.id, o.name, o.created_at, count(*) filter (where m.role = 'owner')::int as owners, count(m.account_id)::int as members
+    from orgs.orgs o left join orgs.members m on m.org_id = o.id group by o.id order by o.name, o.id`;
+}
+
+/** Members of an organisation with their addresses: who has most rights first, of these who is there longest. */
+export async function membersOf(db: Db, orgId: string): Promise<OrgMember[]> {
+  return db<OrgMember[]>`
+    select m.account_id, a.email, a.name, m.role, m.created_at
+    from orgs.members m left join accounts.people_view a on a.id = m.account_id
+    where m.org_id = ${orgId}
+    order by array_position(${[...orgRoles]}::text[], m.role), m.created_at, m.account_id`;
+}
+
+/** A member of an organisation. */
+export interface OrgMember {
+  account_id: string;
+  email: string | null;
+  name: string | null;
+  role: OrgRole;
+  created_at: string;
+}
+
+/** The name of an organisation. */
+export async function findOrgName(db: Db, id: string): Promise<string | undefined> {
+  const [row] = await db<{ name: string }[]>`select name from orgs.orgs where id = ${id}`;
+  return row?.name;
+}
+
+/** Takes a member out. */
+export async function deleteMember(db: Db, orgId: string, accountId: string): Promise<void> {
+  await db`delete from orgs.members where org_id = ${orgId} and account_id = ${accountId}`;
+}
+
 /** Organisations of an account, by name. */
 export async function orgsOf(db: Db, accountId: string): Promise<{ id: string; name: string; role: OrgRole }[]> {
   return db<{ id: string; name: string; role: OrgRole }[]>`
@@ -58,9 +103,12 @@ export async function leaveOrgs(db: Db, accountId: string): Promise<{ members: n
   return { members: left.length, orgs };
 }
 
-/** The role of an account in an organisation; undefined when it is no member, or there is no such organisation. */
+/**
+ * The role of an account in an organisation; undefined when it is no member, or there is no such organisation. Nobody takes it
+ * out until the transaction ends: what is made by this role is seen by whoever ends it.
+ */
 export async function orgRoleOf(db: Db, accountId: string, orgId: string): Promise<OrgRole | undefined> {
   const [row] = await db<{ role: OrgRole }[]>`
-    select role from orgs.members where org_id = ${orgId} and account_id = ${accountId}`;
+    select role from orgs.members where org_id = ${orgId} and account_id = ${accountId} for share`;
   return row?.role;
 }

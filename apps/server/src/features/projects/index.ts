@@ -1,6 +1,7 @@
 import type { Manifest } from '../../kernel/feature.ts';
 import { passOnProjects, projectsQuota } from './projects.sql.ts';
 
+export { passOnOrgProjects } from './projects.pass-on.ts';
 export { Projects } from './projects.store.ts';
 export type { SeenProject } from './projects.sql.ts';
 

@@ -144,3 +144,15 @@ export async function passOnProjects(db: Db, accountId: string): Promise<void> {
       from projects.projects q where q.account_id = ${accountId}) heir
     where p.id = heir.id and heir.account_id is not null`;
 }
+
+/** Gives the projects of an organisation that an account made to another account, its heir. */
+export async function passOnOfOrg(
+  db: Db,
+  { orgId, accountId, heir }: { orgId: string; accountId: string; heir: string },
+): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    update projects.projects p set account_id = ${heir}, slug = case when exists (
+      select from projects.projects o where o.account_id = ${heir} and o.slug = p.slug) then p.id::text else p.slug end
+    where p.org_id = ${orgId} and p.account_id = ${accountId} returning p.id`;
+  return rows.map(({ id }) => id);
+}
