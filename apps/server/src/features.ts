@@ -1,9 +1,15 @@
-import { accountsManifest, type DeletionParts, isLastOperator, lastOperatorText } from './features/accounts/index.ts';
+import {
+  accountsCommands,
+  accountsManifest,
+  type DeletionParts,
+  isLastOperator,
+  lastOperatorText,
+} from './features/accounts/index.ts';
 import { agentManifest } from './features/agent/index.ts';
 import { artifactsManifest } from './features/artifacts/index.ts';
 import { auditManifest } from './features/audit/index.ts';
 import { connectionsManifest } from './features/connections/index.ts';
-import { authManifest } from './features/auth/index.ts';
+import { authManifest, signInsOf } from './features/auth/index.ts';
 import { cloudsManifest } from './features/clouds/index.ts';
 import { devicesManifest } from './features/devices/index.ts';
 import {
@@ -42,7 +48,7 @@ import type { Manifest } from './kernel/feature.ts';
  * are next to last. A test compares it with every table of the database.
  */
 export const manifests: readonly Manifest[] = [
-  accountsManifest,
+  { ...accountsManifest, commands: accountsCommands((admin) => signInsOf(admin, undefined)) },
   keysManifest,
   authManifest,
   connectionsManifest,

@@ -26,6 +26,7 @@ const kinds: Readonly<Record<string, keyof Words['alerts'] | 'an agent'>> = {
   'exec.done': 'execs',
   'heartbeat.down': 'monitors',
   'heartbeat.up': 'monitors',
+  'login.address_taken': 'signIns',
   'login.new': 'signIns',
   'login.recovered': 'signIns',
   'notification.test': 'test',
@@ -104,6 +105,7 @@ describe('the language of an account', () => {
   test('what is told of ways to sign in is another text in each language', () => {
     const notices = [
       { type: 'login.new', device: 'D', network: 'N' },
+      { type: 'login.address_taken', before: 'a@svc.test', email: 'b@svc.test' },
       { type: 'login.recovered', network: 'N' },
       { type: 'connection.added', app: 'A', host: null },
       { type: 'connection.stolen', app: 'A' },

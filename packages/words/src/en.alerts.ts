@@ -108,6 +108,9 @@ export const enAlerts = {
     new: (device: string) => `New sign-in: ${device}`,
     newText: (network: string) =>
       `From the network ${network}. If this was not you, sign out everywhere and set a new password.`,
+    addressTaken: (address: string) => `Your account has the address ${address} no more`,
+    addressTakenText: (email: string) =>
+      `You had set it yourself and it was never confirmed, and whoever it belongs to has an account now. Yours has ${email}; sign in with that.`,
     recovered: 'Your account was recovered',
     recoveredText: (network: string) =>
       `A recovery code or link was used from the network ${network}; all other devices were signed out. If this was not you, sign out everywhere and set a new password.`,

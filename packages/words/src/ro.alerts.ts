@@ -109,6 +109,9 @@ export const roAlerts: typeof enAlerts = {
     new: (device) => `Conectare nouă: ${device}`,
     newText: (network) =>
       `Din rețeaua ${network}. Dacă nu ai fost tu, deconectează toate dispozitivele și alege o parolă nouă.`,
+    addressTaken: (address) => `Contul tău nu mai are adresa ${address}`,
+    addressTakenText: (email) =>
+      `O alesesei chiar tu și nu a fost confirmată, iar cel căruia îi aparține are acum un cont. Al tău are ${email}; conectează-te cu aceasta.`,
     recovered: 'Contul tău a fost recuperat',
     recoveredText: (network) =>
       `S-a folosit un cod sau un link de recuperare din rețeaua ${network}; toate celelalte dispozitive au fost deconectate. Dacă nu ai fost tu, deconectează toate dispozitivele și alege o parolă nouă.`,

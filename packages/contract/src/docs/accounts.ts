@@ -26,7 +26,7 @@ export const accountsDocs = {
     description:
       'Hand `url` to the person, who chooses a password or passkey with it; when mail is set, they get it by mail too. ' +
       'A signed-in operator must have proved who they are within 10 minutes: else 403 `reauth_required`. An address that ' +
-      'another account has is 409 `email_taken`.',
+      'another account has is 409 `email_taken`, unless that one set it by itself and never proved it: then it loses it and is told.',
     example: {
       body: { email: samples.newEmail, name: 'Radu' },
       response: {

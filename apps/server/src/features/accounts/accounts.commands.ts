@@ -20,62 +20,66 @@ import {
   updateAccount,
   updateEmail,
 } from './accounts.sql.ts';
+import { type AddressClaims, claimAddress } from './accounts.claims.ts';
+import { hasUnprovedAddress } from './accounts.claims.sql.ts';
 import { changeStanding } from './accounts.people.ts';
 import { isOperator } from './accounts.people.sql.ts';
 
 /** `svc accounts …` (launch contract, Admin commands). */
-export const accountsCommands: Commands = (program, run) => {
-  const accounts = program.command('accounts').description('people who use this installation');
-  accounts
-    .command('create')
-    .description('create an account')
-    .requiredOption('--email <address>', 'e-mail address', newEmailAddress)
-    .option('--name <name>', 'name', '')
-    .addOption(levelOption())
-    .action(run(createAccount));
-  accounts
-    .command('set')
-    .description('change an account; takes effect on the next request')
-    .option('--email <address>', `e-mail address; ${defaultAccount}`, emailAddress)
-    .addOption(idOption())
-    .option('--new-email <address>', 'another e-mail address for it', newEmailAddress)
-    .option('--subscription <state>', 'active or inactive', oneOf(['active', 'inactive']))
-    .option('--operator <state>', 'on: its person runs this installation; off', oneOf(['on', 'off']))
-    .option('--feature <name=on|off>', 'turn a feature on or off; may be repeated', collectFeature, {})
-    .option('--tool-level <level>', `tool level of keys that name none: ${toolLevels.join(', ')}`, oneOf(toolLevels))
-    .action(run(setAccount));
-  for (const [verb, suspended, description] of [
-    [
-      'suspend',
-      true,
-      'stop everything of an account within seconds, and refuse its keys; idle v2 sandboxes are paused, all others end with their files',
-    ],
-    ['resume', false, 'let a suspended account go on'],
-  ] as const) {
+export const accountsCommands =
+  (claimsOf: (admin: Admin) => AddressClaims): Commands =>
+  (program, run) => {
+    const accounts = program.command('accounts').description('people who use this installation');
     accounts
-      .command(verb)
-      .description(description)
-      .option('--email <address>', 'e-mail address', emailAddress)
+      .command('create')
+      .description('create an account')
+      .requiredOption('--email <address>', 'e-mail address', newEmailAddress)
+      .option('--name <name>', 'name', '')
+      .addOption(levelOption())
+      .action(run((admin: Admin, options: Created) => createAccount(admin, claimsOf(admin), options)));
+    accounts
+      .command('set')
+      .description('change an account; takes effect on the next request')
+      .option('--email <address>', `e-mail address; ${defaultAccount}`, emailAddress)
       .addOption(idOption())
-      .action(run((admin: Admin, which: Which) => suspendAccount(admin, which, suspended)));
-  }
-  accounts
-    .command('quota')
-    .description('give an account a limit of its own, in place of that of the installation')
-    .option('--email <address>', `e-mail address; ${defaultAccount}`, emailAddress)
-    .requiredOption('--name <name>', `what is limited: ${quotaNames.join(', ')}`, oneOf(quotaNames))
-    .requiredOption('--limit <count>', 'how many it may have; `default`: what the installation allows', limitOf)
-    .action(run(setAccountQuota));
-  accounts
-    .command('list')
-    .description('every account')
-    .action(run(async (admin: Admin) => (await listAccounts(admin.sql)).map(toRecord)));
-  accounts
-    .command('show')
-    .description('one account')
-    .option('--email <address>', `e-mail address; ${defaultAccount}`, emailAddress)
-    .action(run(async (admin: Admin, { email }: { email?: string }) => toRecord(await accountByEmail(admin, email))));
-};
+      .option('--new-email <address>', 'another e-mail address for it', newEmailAddress)
+      .option('--subscription <state>', 'active or inactive', oneOf(['active', 'inactive']))
+      .option('--operator <state>', 'on: its person runs this installation; off', oneOf(['on', 'off']))
+      .option('--feature <name=on|off>', 'turn a feature on or off; may be repeated', collectFeature, {})
+      .option('--tool-level <level>', `tool level of keys that name none: ${toolLevels.join(', ')}`, oneOf(toolLevels))
+      .action(run((admin: Admin, options: SetOptions) => setAccount(admin, claimsOf(admin), options)));
+    for (const [verb, suspended, description] of [
+      [
+        'suspend',
+        true,
+        'stop everything of an account within seconds, and refuse its keys; idle v2 sandboxes are paused, all others end with their files',
+      ],
+      ['resume', false, 'let a suspended account go on'],
+    ] as const) {
+      accounts
+        .command(verb)
+        .description(description)
+        .option('--email <address>', 'e-mail address', emailAddress)
+        .addOption(idOption())
+        .action(run((admin: Admin, which: Which) => suspendAccount(admin, which, suspended)));
+    }
+    accounts
+      .command('quota')
+      .description('give an account a limit of its own, in place of that of the installation')
+      .option('--email <address>', `e-mail address; ${defaultAccount}`, emailAddress)
+      .requiredOption('--name <name>', `what is limited: ${quotaNames.join(', ')}`, oneOf(quotaNames))
+      .requiredOption('--limit <count>', 'how many it may have; `default`: what the installation allows', limitOf)
+      .action(run(setAccountQuota));
+    accounts
+      .command('list')
+      .description('every account')
+      .action(run(async (admin: Admin) => (await listAccounts(admin.sql)).map(toRecord)));
+    accounts
+      .command('show')
+      .description('one account')
+      .option('--email <address>', `e-mail address; ${defaultAccount}`, emailAddress)
+      .action(run(async (admin: Admin, { email }: { email?: string }) => toRecord(await accountByEmail(admin, email))));
+  };
 
 /** Writes a line of the audit log. */
 const write = (tx: Db, verb: string, accountId: string, details?: object): Promise<void> =>
@@ -146,28 +150,39 @@ function limitOf(value: string): number | 'default' {
   return Number(value);
 }
 
-async function createAccount(admin: Admin, options: { email: string; name: string; toolLevel: ToolLevel }) {
+interface Created {
+  email: string;
+  name: string;
+  toolLevel: ToolLevel;
+}
+
+async function createAccount(admin: Admin, claims: AddressClaims, options: Created) {
   return inTransaction(admin.sql, async (tx) => {
+    const taken = await claimAddress(tx, claims, { email: options.email, by: byCommand });
     const account = await insertAccount(tx, options);
     if (!account) throw new CommandError(`an account with the address ${options.email} exists`);
-    await write(tx, 'create', account.id, { email: account.email });
+    await write(tx, 'create', account.id, { email: account.email, ...taken });
     return { account_id: account.id, email: account.email };
   });
 }
 
-async function setAccount(
-  admin: Admin,
-  options: Which & { newEmail?: string; feature: Record<string, boolean> } & {
-    subscription?: AccountChange['subscription'];
-    toolLevel?: AccountChange['tool_level'];
-    operator?: 'on' | 'off';
-  },
-) {
-  const account =
-    options.id === undefined ? await accountByEmail(admin, options.email) : await accountOf(admin, options);
+interface SetOptions extends Which {
+  newEmail?: string;
+  feature: Record<string, boolean>;
+  subscription?: AccountChange['subscription'];
+  toolLevel?: AccountChange['tool_level'];
+  operator?: 'on' | 'off';
+}
+
+async function setAccount(admin: Admin, claims: AddressClaims, options: SetOptions) {
+  const gives = options.operator === 'on' || options.toolLevel !== undefined;
+  const byAddress = gives ? vouchedAccount : accountByEmail;
+  const account = options.id === undefined ? await byAddress(admin, options.email) : await accountOf(admin, options);
   const { newEmail, feature, subscription: state, toolLevel } = options;
   if (options.operator) await changeByCommand(admin, { id: account.id, operator: options.operator === 'on' });
   const changed = await inTransaction(admin.sql, async (tx) => {
+    const claim = { email: newEmail ?? '', accountId: account.id, by: byCommand };
+    const taken = newEmail === undefined ? {} : await claimAddress(tx, claims, claim);
     if (newEmail !== undefined && !(await updateEmail(tx, account.id, newEmail))) {
       throw new CommandError(`another account has the address ${newEmail}`);
     }
@@ -176,7 +191,7 @@ async function setAccount(
       ...(state && { subscription: state }),
       ...(toolLevel && { tool_level: toolLevel }),
     };
-    const address = newEmail !== undefined && { email: newEmail, email_before: account.email };
+    const address = newEmail !== undefined && { email: newEmail, email_before: account.email, ...taken };
     await write(tx, 'set', account.id, { ...change, ...address });
     return updateAccount(tx, account.id, change);
   });
@@ -208,6 +223,22 @@ export async function accountByEmail(
   const account = await findAccountByEmail(admin.sql, email);
   if (!account) throw new CommandError(`no account has the address ${email}; create it with: svc accounts create`);
   return account;
+}
+
+/**
+ * The same for a command that gives something to the person of the address. Fails for one that the account gave to itself: it may
+ * be another person's.
+ */
+export async function vouchedAccount(
+  admin: Pick<Admin, 'sql'>,
+  email: string | undefined,
+  option = '--email',
+): Promise<AccountRow> {
+  const account = await accountByEmail(admin, email, option);
+  if (email === undefined || !(await hasUnprovedAddress(admin.sql, account.id))) return account;
+  throw new CommandError(
+    `the account ${account.id} gave the address ${email} to itself, and nobody proved it; if it is theirs: svc accounts set --id ${account.id} --new-email ${email}`,
+  );
 }
 
 function collectFeature(value: string, previous: Record<string, boolean>): Record<string, boolean> {

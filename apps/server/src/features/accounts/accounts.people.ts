@@ -6,6 +6,7 @@ import type { Context } from '../../kernel/http/context.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import { type Who, writeAct } from '../../kernel/records/audit.ts';
+import { type AddressClaims, claimAddress } from './accounts.claims.ts';
 import { insertAccount, lockEmail, setOperator, setSuspended, updateAccount, updateEmail } from './accounts.sql.ts';
 import {
   findPersonById,
@@ -20,7 +21,7 @@ import {
 type Parts = Pick<Kernel, 'sql' | 'gateways'>;
 
 /** How people of an account sign in, as operators change it; the feature `auth` does it. */
-export interface SignIns {
+export interface SignIns extends AddressClaims {
   /** When a browser of each was used last, by account; those without one are left out. */
   lastSeen(db: Db, accountIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** The address of a link with which the person of a new account chooses how to sign in; mailed too, when mail is set. */
@@ -82,12 +83,13 @@ interface Invited {
 /** Creates an account with a link for its person, in the caller's transaction. Throws 409 `email_taken`. */
 export async function inviteAccount(
   tx: Db,
-  signIns: Pick<SignIns, 'invite'>,
+  signIns: Pick<SignIns, 'invite' | 'addressTaken'>,
   { email, name, tool_level: toolLevel, by, language }: Invited,
 ): Promise<{ id: string; url: string }> {
+  const taken = await claimAddress(tx, signIns, { email, by });
   const made = await insertAccount(tx, { email, name, toolLevel });
   if (!made) throw emailTaken(email);
-  const details = { email, ...(toolLevel !== 'l0' && { tool_level: toolLevel }) };
+  const details = { email, ...taken, ...(toolLevel !== 'l0' && { tool_level: toolLevel }) };
   await writeAct(tx, { accountId: made.id, by, action: 'accounts.create', subject: made.id, details });
   return { id: made.id, url: await signIns.invite(tx, { accountId: made.id, email, by, language }) };
 }
@@ -96,7 +98,7 @@ export async function inviteAccount(
 const emailTaken = (email: string): ApiError =>
   new ApiError(
     'email_taken',
-    `another account has the address ${email}; use another one. If it is the person you mean, who may have set any address themselves, make them a link: svc accounts link --email ${email}`,
+    `another account has the address ${email}; use another one. If it is the person you mean, make them a link: svc accounts link --email ${email}`,
   );
 
 /** Why the last operator stays, and what to do. */
@@ -154,7 +156,11 @@ export async function changeProfile(
 ): Promise<void> {
   const before = await lockEmail(tx, id);
   if (before === undefined) throw notFound('account');
-  if (email !== undefined && !(await updateEmail(tx, id, email).catch(takenMeanwhile))) throw emailTaken(email);
+  if (email !== undefined) {
+    // Who runs the installation may give any address away, to themselves too.
+    const isOwn = !(await isOperator(tx, id));
+    if (!(await updateEmail(tx, id, email, { isOwn }).catch(takenMeanwhile))) throw emailTaken(email);
+  }
   await updateProfile(tx, id, change);
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
   const address = email !== undefined && { email, email_before: before };

@@ -23,7 +23,7 @@ export interface AccountChange {
 }
 
 /** Whether an account has this address in any of its spellings; `id`: another one than this. */
-const isTaken = (db: Db, email: string, id: string | null = null) => db`exists (
+export const isTaken = (db: Db, email: string, id: string | null = null) => db`exists (
   select 1 from accounts.accounts o join unnest(${spellingsOf(email)}::text[]) as given (email)
     on lower(o.email) = lower(given.email) where o.id is distinct from ${id}::uuid)`;
 
@@ -64,11 +64,24 @@ export async function someAccounts(db: Db, most: number): Promise<AccountRow[]> 
     select id, email, name, subscription, features, tool_level, suspended_at from accounts.accounts limit ${most}`;
 }
 
-/** Changes the address, which nobody proved yet; false when another account has it. */
-export async function updateEmail(db: Db, id: string, email: string): Promise<boolean> {
+/**
+ * Changes the address, which nobody proved yet; false when another account has it. `isOwn`: its person chose it, who may choose any;
+ * the last one that they did not choose is theirs as before.
+ */
+export async function updateEmail(
+  db: Db,
+  id: string,
+  email: string,
+  { isOwn = false }: { isOwn?: boolean } = {},
+): Promise<boolean> {
+  const isSame = db`lower(email) = lower(${email})`;
+  const isFormer = db`coalesce(lower(email_before) = lower(${email}), false)`;
   const rows = await db`
     update accounts.accounts set email = ${email},
-      email_verified_at = case when lower(email) = lower(${email}) then email_verified_at end
+      email_verified_at = case when ${isSame} then email_verified_at end,
+      email_is_own = ${isOwn} and not ${isFormer} and (email_is_own or not ${isSame}),
+      email_before = case when not ${isOwn} or ${isFormer} then null
+        when ${isSame} then email_before else coalesce(email_before, email) end
     where id = ${id} and not ${isTaken(db, email, id)}
     returning 1`;
   return rows.length > 0;

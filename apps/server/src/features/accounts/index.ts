@@ -1,8 +1,9 @@
 import type { Manifest } from '../../kernel/feature.ts';
-import { accountsCommands } from './accounts.commands.ts';
 export { deleteOn, markDeleted } from './accounts.deletion.ts';
 export { deletionCommands, type DeletionParts } from './accounts.deletion.commands.ts';
-export { accountByEmail, defaultAccount, levelOption } from './accounts.commands.ts';
+export { accountByEmail, accountsCommands, defaultAccount, levelOption, vouchedAccount } from './accounts.commands.ts';
+export { claimAddress } from './accounts.claims.ts';
+export { hasUnprovedAddress } from './accounts.claims.sql.ts';
 export { changeProfile, checkOperator, inviteAccount, lastOperatorText, type SignIns } from './accounts.people.ts';
 export { findFirstOperator, findLocales, findProfile, isLastOperator, listOperators } from './accounts.people.sql.ts';
 export {
@@ -29,5 +30,4 @@ export const accountsManifest: Manifest = {
         'for a day, to find what came late; SHA-256 of its id stays in `accounts.deleted` for 400 days, or as long as backups are kept',
     },
   },
-  commands: accountsCommands,
 };

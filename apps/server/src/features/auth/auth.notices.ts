@@ -5,6 +5,7 @@ import type { NewNotice, NoticeText } from '../notifications/index.ts';
 /** What happened to how a person signs in. */
 export type Notice =
   | { type: 'login.new'; device: string; network: string }
+  | { type: 'login.address_taken'; before: string; email: string }
   | { type: 'login.recovered'; network: string }
   | { type: 'connection.added'; app: string; host: string | null }
   | { type: 'connection.stolen'; app: string }
@@ -25,6 +26,10 @@ type TextsOf = {
 const texts: TextsOf = {
   'login.new': ({ device, network }, words) => ({ title: words.new(device), body: words.newText(network) }),
   'login.recovered': ({ network }, words) => ({ title: words.recovered, body: words.recoveredText(network) }),
+  'login.address_taken': ({ before, email }, words) => ({
+    title: words.addressTaken(before),
+    body: words.addressTakenText(email),
+  }),
   'connection.added': ({ app, host }, words) => ({
     title: words.connected(app),
     body: host === null ? words.connectedText : words.connectedAt(host),

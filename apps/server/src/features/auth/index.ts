@@ -5,6 +5,7 @@ import { loginsQuota } from './people/logins.sql.ts';
 import { passkeysQuota } from './people/passkeys.sql.ts';
 
 export type { Identity } from './auth.identity.ts';
+export { signInsOf } from './auth.sign-ins.ts';
 export { createSetupLink, linkUrl } from './auth.links.ts';
 export type { AuthServer } from './auth.serve.ts';
 export { headersOf, PageVisit, takesSignIns } from './flows/visit.ts';

@@ -2,7 +2,7 @@ import { contract } from '@svc/contract';
 import { ApiError } from '../../kernel/base/errors.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
-import { findAccountByEmail } from '../accounts/index.ts';
+import { findAccountByEmail, hasUnprovedAddress } from '../accounts/index.ts';
 import { holdThere } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
 import { tellInvited, tellMember } from './people/notify.ts';
@@ -32,7 +32,9 @@ export const addMember = (environments: Environments): Operation =>
       // Before the address is looked up: an environment that is full tells nothing of it.
       await checkPlace(tx, context.clock, id, email);
       const account = await findAccountByEmail(tx, email);
-      if (!account) throw new ApiError('not_found', 'no account here has this e-mail address');
+      // An address that an account gave to itself may be another person's: nobody comes in by it.
+      if (!account || (await hasUnprovedAddress(tx, account.id)))
+        throw new ApiError('not_found', 'no account here has this e-mail address');
       const person = { accountId: account.id, email: account.email, role: body.role };
       const { iso: at } = await readNow(tx, context.clock);
       const became = await invite(tx, context.clock, row, { ...person, by: accountId });

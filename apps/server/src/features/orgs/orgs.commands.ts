@@ -3,7 +3,7 @@ import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { type Admin, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
 import { CommandError } from '../../kernel/base/command-error.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
-import { accountByEmail, defaultAccount } from '../accounts/index.ts';
+import { vouchedAccount, defaultAccount } from '../accounts/index.ts';
 import {
   countOwners,
   findOrgName,
@@ -58,7 +58,7 @@ async function showOrg(admin: Admin, { org }: { org: string }) {
 
 async function createOrg(admin: Admin, options: { name: string; owner?: string }) {
   if (options.name.trim() === '') throw new CommandError('--name must not be empty');
-  const owner = await accountByEmail(admin, options.owner, '--owner');
+  const owner = await vouchedAccount(admin, options.owner, '--owner');
   const made = await inTransaction(admin.sql, async (tx) => {
     const id = await insertOrg(tx, options.name);
     await setMember(tx, id, owner.id, 'owner');
@@ -70,7 +70,7 @@ async function createOrg(admin: Admin, options: { name: string; owner?: string }
 }
 
 async function addMember(admin: Admin, options: { org: string; email?: string; role: OrgRole }) {
-  const account = await accountByEmail(admin, options.email);
+  const account = await vouchedAccount(admin, options.email);
   await inTransaction(admin.sql, async (tx) => {
     if (!(await lockOrg(tx, options.org))) throw new CommandError('no such organisation');
     await setMember(tx, options.org, account.id, options.role);

@@ -3,7 +3,7 @@ import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { type Admin, type Commands, emailAddress, integer } from '../../kernel/commands.ts';
 import { CommandError } from '../../kernel/base/command-error.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
-import { accountByEmail, defaultAccount } from '../accounts/index.ts';
+import { accountByEmail, defaultAccount, vouchedAccount } from '../accounts/index.ts';
 import { insertEntry, latestEntries, sumEntries } from './wallet.sql.ts';
 
 const shownEntries = 20;
@@ -28,7 +28,7 @@ export const walletCommands: Commands = (program, run) => {
 
 async function credit(admin: Admin, options: { email?: string; microEur: number; sourceKey?: string; note: string }) {
   if (options.microEur === 0) throw new CommandError('--micro-eur must not be 0');
-  const account = await accountByEmail(admin, options.email);
+  const account = await vouchedAccount(admin, options.email);
   const credited = await inTransaction(admin.sql, async (tx) => {
     const amountMicroEur = options.microEur;
     const sourceKey = `credit:${options.sourceKey ?? randomUUID()}`;

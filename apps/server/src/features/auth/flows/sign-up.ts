@@ -3,6 +3,7 @@ import { wordsOf } from '@svc/words';
 import { ApiError } from '../../../kernel/base/errors.ts';
 import { bySystem } from '../../../kernel/records/audit.ts';
 import type { Config } from '../../../config.ts';
+import { hasUnprovedAddress } from '../../accounts/index.ts';
 import { messagePage } from '../pages/notes.ts';
 import { signUpPage } from '../pages/sign-up.ts';
 import { createLink, inviteSeconds } from '../people/links.ts';
@@ -44,7 +45,8 @@ async function invite(
   { kernel, mail, identity }: Pick<FlowParts, 'kernel' | 'mail' | 'identity'>,
   { typed, email }: { typed: string; email: string },
 ): Promise<void> {
-  const isKnown = (await findPerson(kernel.sql, typed)) !== undefined;
+  const person = await findPerson(kernel.sql, typed);
+  const isKnown = person !== undefined && !(await hasUnprovedAddress(kernel.sql, person.account_id));
   if (isKnown || !(await mayMail(kernel, { email, accountId: null, network }))) return;
   const { token } = await createLink(kernel, { purpose: 'invite', email, network, by: bySystem });
   const server = new URL(kernel.config.authUrl).host;

@@ -4,7 +4,8 @@ import { wordsOf } from '@svc/words';
 import { ApiError } from '../../../kernel/base/errors.ts';
 import { type Db, inTransaction } from '../../../kernel/db/db.ts';
 import { bySystem, writeAct } from '../../../kernel/records/audit.ts';
-import { changeEmail, findEmail, insertAccount, nameAccount } from '../../accounts/index.ts';
+import { changeEmail, claimAddress, findEmail, insertAccount, nameAccount } from '../../accounts/index.ts';
+import { signInsOf } from '../auth.sign-ins.ts';
 import { messagePage } from '../pages/notes.ts';
 import { codesPage, tokenPage, welcomePage } from '../pages/start.ts';
 import { makeRecoveryCodes } from '../people/codes.ts';
@@ -59,30 +60,29 @@ interface Found extends OpenLink {
   token: string;
 }
 
-async function find(
-  { kernel }: FlowParts,
-  purposes: readonly StartPurpose[],
-  token: string,
-): Promise<Found | undefined> {
+async function find(parts: FlowParts, purposes: readonly StartPurpose[], token: string): Promise<Found | undefined> {
+  const { kernel } = parts;
   for (const purpose of purposes) {
     const link = await lookAtLink(kernel, { purpose, token });
     if (!link) continue;
-    const accountId = link.accountId ?? (await join(kernel, link));
+    const accountId = link.accountId ?? (await join(parts, link));
     return accountId === undefined ? undefined : { ...link, accountId, purpose, token };
   }
   return undefined;
 }
 
 /** Makes the account of who invited themselves; undefined when somebody has the address by now. */
-async function join(kernel: FlowParts['kernel'], { id, email: asked }: OpenLink): Promise<string | undefined> {
+async function join({ kernel, mail }: FlowParts, { id, email: asked }: OpenLink): Promise<string | undefined> {
   if (asked === null) return undefined;
   // A release before this one kept the text as it was typed.
   const email = newEmail(asked) ?? asked;
   return inTransaction(kernel.sql, async (tx) => {
+    // The link came by mail to this address, and proves it.
+    const taken = await claimAddress(tx, signInsOf(kernel, mail), { email, by: bySystem });
     const made = await insertAccount(tx, { email, name: '' });
     if (!made) return undefined;
     await giveLink(tx, kernel.clock, id, made.id);
-    const act = { by: bySystem, action: 'accounts.create', subject: made.id, details: { email } };
+    const act = { by: bySystem, action: 'accounts.create', subject: made.id, details: { email, ...taken } };
     await writeAct(tx, { accountId: made.id, ...act });
     return made.id;
   });
@@ -165,7 +165,9 @@ async function setUp(
   given: { accountId: string; email: string; name: string; password: string; passkey: string | undefined },
 ): Promise<Problems | undefined> {
   const { accountId, email, name, password, passkey } = given;
-  if (!(await changeEmail(tx, accountId, email))) return { email: 'taken' };
+  // Links other than the first operator's leave the address, and who gave it, as they are.
+  const isOther = (await findEmail(tx, accountId)) !== email;
+  if (isOther && !(await changeEmail(tx, accountId, email))) return { email: 'taken' };
   if (name !== '') await nameAccount(tx, accountId, name);
   if (passkey === undefined) {
     const fault = await setPassword(parts, { accountId, password, email, by: bySystem, tx });
