@@ -158,7 +158,9 @@ export const meDocs = {
     example: { params: { id: samples.otherLogin }, response: { deleted: true, id: samples.otherLogin } },
   },
   endLogins: {
-    description: 'All browsers but the one that asks. API keys and connected apps go on.',
+    description:
+      'All browsers but the one that asks, which stays signed in at the sign-in pages too, under a new name of its cookie. ' +
+      'API keys and connected apps go on.',
     example: { response: { ended: 2 } },
   },
   createLink: {

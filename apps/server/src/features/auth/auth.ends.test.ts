@@ -119,6 +119,36 @@ describe('what is on its way when an account is closed to others', () => {
     assert.equal(await statusOf(), 401);
   });
 
+  test('who signs out all others stays signed in at the provider too; a copy of its cookie, and every other browser, do not', async () => {
+    const { browser, ...account } = await person(t, `${base}/auth`);
+    const other = new PlayedBrowser();
+    const page = await other.follow(`${base}/hub/login/start`);
+    await other.follow(await other.send(page.url, { email: account.email, password }));
+    await browser.follow(`${base}/hub/login/start`);
+    const thief = new PlayedBrowser();
+    for (const [name, cookie] of browser.cookies)
+      if (name.startsWith('__Host-svc_session')) thief.cookies.set(name, cookie);
+    const guest = await person(t, `${base}/auth`);
+    const lands = async (one: PlayedBrowser) => {
+      one.cookies.delete('__Host-svc_login');
+      return (await one.follow(`${base}/hub/login/start`)).url.includes('/sign-in/') ? 'asked' : 'in';
+    };
+    const own = { 'sec-fetch-site': 'same-origin' };
+    const ended = await browser.open(`${base}/v1/me/logins`, { method: 'DELETE', headers: own });
+    assert.deepEqual([ended.status, JSON.parse(ended.body)], [200, { ended: 1 }]);
+    assert.deepEqual(await Promise.all([browser, thief, other].map(lands)), ['in', 'asked', 'asked']);
+    // The session of somebody else in this browser is none of the account's, and stays theirs.
+    const mixed = await signIn(t.gateway, account);
+    const session = ['', '.sig'].map((end) => {
+      const name = `__Host-svc_session${end}`;
+      return `${name}=${guest.browser.cookies.get(name)?.value}`;
+    });
+    const cookie = [`__Host-svc_login=${mixed.token}`, ...session].join('; ');
+    const answer = await fetch(`${base}/v1/me/logins`, { method: 'DELETE', headers: { ...own, cookie } });
+    assert.deepEqual([answer.status, answer.headers.getSetCookie()], [200, []]);
+    assert.deepEqual([await lands(browser), await lands(guest.browser)], ['asked', 'in']);
+  });
+
   test('a phone that was let in, and a code for the hub, sign nobody in after "sign out everywhere"', async () => {
     const { browser, ...account } = await person(t, `${base}/auth`);
     const thief = await signIn(t.gateway, account);

@@ -1,3 +1,5 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { wordsOf } from '@svc/words';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -20,6 +22,7 @@ import { signingKeysChanged } from './provider/keys.ts';
 import { openProvider, type ProviderAccount } from './provider/provider.ts';
 import type { Stolen } from './provider/exchange.ts';
 import { deleteGrant, deleteProviderSessions } from './provider/records.sql.ts';
+import { endOtherSessions } from './provider/sessions.ts';
 import { alike } from '../../kernel/base/spellings.ts';
 
 type Opened = Awaited<ReturnType<typeof openProvider>>;
@@ -119,21 +122,39 @@ export class Identity {
     );
     session.loginAccount({ accountId, amr, loginTs: Math.floor(provedAt / 1000) });
     await session.save(sessionSeconds);
-    const { cookies } = (provider as unknown as Koa).createContext(visit.request, visit.response);
-    const options = {
-      path: '/',
-      httpOnly: true,
-      sameSite: 'lax',
-      secure: true,
-      signed: true,
-      maxAge: sessionSeconds * 1000,
-    };
-    cookies.set(sessionCookie, session.jti, options);
+    await this.#setSession(visit, { id: session.jti, seconds: sessionSeconds });
+  }
+
+  /** Gives a browser the cookie of a session. */
+  async #setSession(
+    { request, response }: Pick<PageVisit, 'request' | 'response'>,
+    { id, seconds }: { id: string; seconds: number },
+  ): Promise<void> {
+    const { provider } = await this.open();
+    const { cookies } = (provider as unknown as Koa).createContext(request, response);
+    const maxAge = seconds * 1000;
+    cookies.set(sessionCookie, id, { path: '/', httpOnly: true, sameSite: 'lax', secure: true, signed: true, maxAge });
   }
 
   /** Ends every session of an account at the provider. */
   endSessions(tx: Db, accountId: string): Promise<void> {
     return deleteProviderSessions(tx, accountId);
+  }
+
+  /**
+   * Ends the sessions of an account at the provider but that of the browser with these cookies, which has a new name: who copied
+   * its cookie is signed out with the others. Answers the lines of `set-cookie` for that browser; without a session of its
+   * own, or where the provider has another host, there are none, and all end.
+   */
+  async endOtherSessions(tx: Db, accountId: string, cookies: string | undefined): Promise<string[]> {
+    const id = cookieOf(cookies, sessionCookie);
+    const kept = await endOtherSessions(tx, this.#kernel, { accountId, id });
+    if (!kept) return [];
+    // The library signs its cookies, and writes them into an answer.
+    const request = new IncomingMessage(new Socket());
+    const response = new ServerResponse(request);
+    await this.#setSession({ request, response }, kept);
+    return [response.getHeader('set-cookie') ?? []].flat().map(String);
   }
 
   /** Whether the provider knows this browser, signed in or not. */

@@ -4,10 +4,12 @@ import { endLogins as end, type Identity } from '../auth/index.ts';
 
 export const endLogins = (identity: Identity) =>
   operation(contract.me.endLogins, async (context) => {
-    const { actor, by, kernel } = context;
+    const { actor, by, headers, kernel } = context;
     const { accountId, credentialId } = actor;
-    return context.transaction(async (tx) => {
-      await identity.endSessions(tx, accountId);
-      return { ended: await end(kernel, { accountId, except: credentialId, by, tx }) };
+    const { ended, cookies } = await context.transaction(async (tx) => {
+      const cookies = await identity.endOtherSessions(tx, accountId, headers.cookie);
+      return { ended: await end(kernel, { accountId, except: credentialId, by, tx }), cookies };
     });
+    context.setCookies(cookies);
+    return { ended };
   });

@@ -90,6 +90,11 @@ export class Context {
     return this.#request.deviceId;
   }
 
+  /** Gives the browser that asks these cookies, as lines of `set-cookie`. */
+  setCookies(lines: readonly string[]): void {
+    if (lines.length > 0) this.#reply.header('set-cookie', [...lines]);
+  }
+
   /** The first bytes of the body, on a route that takes anything. */
   get anything(): Buffer {
     const { body } = this.#request;

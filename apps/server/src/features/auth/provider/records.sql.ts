@@ -130,6 +130,18 @@ export async function deleteProviderSessions(db: Db, accountId: string): Promise
     where account_id = ${accountId} and purpose = 'phone' and used_at is null and ended_at is null`;
 }
 
+/** Deletes a session of an account that has not ended, and answers it with the seconds that it had left. */
+export async function takeSession(
+  db: Db,
+  { accountId, idHash }: { accountId: string; idHash: Buffer },
+): Promise<{ payload: Buffer; seconds: number } | undefined> {
+  const [row] = await db<{ payload: Buffer; seconds: number }[]>`
+    delete from auth.records
+    where model = 'Session' and id_hash = ${idHash} and account_id = ${accountId} and expires_at > now()
+    returning payload, ceil(extract(epoch from expires_at - now()))::int as seconds`;
+  return row;
+}
+
 /** Deletes what has ended; at most so many, so that no statement is long. */
 export async function sweepRecords(db: Db, most: number): Promise<number> {
   const { count } = await db`
