@@ -73,6 +73,8 @@ export interface PortRow {
   label: string | null;
   visibility: (typeof portVisibilities)[number];
   opened_by: string | null;
+  /** Who gave it the visibility that it has; null: a release before this one did, or they are deleted. */
+  published_by: string | null;
   created_at: string;
   updated_at: string;
 }

@@ -151,11 +151,21 @@ export async function passOnRow(db: Db, accountId: string, id: string): Promise<
   return row?.account_id;
 }
 
+/** Environments of others that are not destroyed in which an account published a port. */
+export async function publishedIn(db: Db, accountId: string): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select distinct e.id from environments.environments e join environments.ports p on p.environment_id = e.id
+    where coalesce(p.published_by, p.opened_by) = ${accountId} and e.account_id <> ${accountId} and e.state <> 'destroyed'
+    order by e.id`;
+  return rows.map(({ id }) => id);
+}
+
 /** Forgets who did something in environments that stay. */
 export async function forgetDoer(db: Db, accountId: string): Promise<void> {
   await db`delete from environments.tokens where created_by = ${accountId}`;
   await db`delete from environments.tickets where account_id = ${accountId}`;
   await db`update environments.ports set opened_by = null where opened_by = ${accountId}`;
+  await db`update environments.ports set published_by = null where published_by = ${accountId}`;
   await db`update environments.secrets set created_by = null where created_by = ${accountId}`;
 }
 

@@ -23,7 +23,7 @@ export { noticesOf } from './people/notify.ts';
 export { wakeFor } from './hours/wake.ts';
 export { Environments } from './environments.store.ts';
 import { dropSent } from './people/invitations.sql.ts';
-import { passOnAll } from './people/pass-on.ts';
+import { closeAllPorts, passOnAll } from './people/pass-on.ts';
 export { environmentsOwnedAlone } from './people/members.sql.ts';
 export { handOver, heirsOf, whyNotHandedOver } from './people/hand-over.ts';
 export { leaveEnvironments } from './people/org-left.ts';
@@ -54,6 +54,7 @@ export const environmentsManifest: Manifest = {
     async end(parts, { accountId }) {
       const { sql } = parts;
       await passOnAll(parts, accountId);
+      await closeAllPorts(parts, accountId);
       await forgetDoer(sql, accountId);
       await dropSent(sql, accountId);
       return { deleted: {} };

@@ -28,6 +28,7 @@ export const publishPort = (environments: Environments): Operation =>
         label,
         visibility,
         opened_by: accountId,
+        published_by: accountId,
       });
       const name = `${port}, ${row.name}`;
       // An app that shuts it lets nobody in.

@@ -10,6 +10,7 @@ import { lockEnvironment } from './environments.sql.ts';
 import type { Environments } from './environments.store.ts';
 import { declineInvitation, dropSent, withdrawInvitation } from './people/invitations.sql.ts';
 import { noteOut } from './people/lost.ts';
+import { closePortsOf } from './people/ports.ts';
 import { passOnTold } from './people/pass-on.ts';
 import { deleteMember, memberIds, noteRemoved } from './people/members.sql.ts';
 import { checkOwners, checkOwnerStays, memberOf } from './people/members.ts';
@@ -67,5 +68,6 @@ async function takeOut(
   await withdrawInvitation(tx, context.clock, id, userId);
   await dropSent(tx, userId, id);
   if (userId === row.account_id) await passOnTold(context.kernel, tx, userId, row);
+  await closePortsOf(tx, environments, row, { accountId: userId, role: null, doer: doerOf(context) });
   await environments.tell(tx, row, doerOf(context), { kind: 'member_removed', payload });
 }

@@ -9,6 +9,7 @@ import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
 import { changeInvitedRole, dropSent } from './people/invitations.sql.ts';
 import { noteChanged } from './people/lost.ts';
+import { closePortsOf } from './people/ports.ts';
 import { passOnTold } from './people/pass-on.ts';
 import { changeRole } from './people/members.sql.ts';
 import { checkGift, checkOwners, checkOwnerStays, memberOf } from './people/members.ts';
@@ -36,6 +37,7 @@ export const updateMember = (environments: Environments): Operation =>
       // Nobody comes in by the word of somebody who could not give it now.
       if (isLess) await dropSent(tx, userId, id);
       if (userId === row.account_id && role !== 'owner') await passOnTold(context.kernel, tx, userId, row);
+      if (isLess) await closePortsOf(tx, environments, row, { accountId: userId, role, doer: doerOf(context) });
       const payload = { user_id: userId, from: member.role, to: role };
       await environments.tell(tx, row, doerOf(context), { kind: 'member_changed', payload });
       if (member.accepted_at === null) return { member: toChangedMember({ ...member, role }) };

@@ -11,6 +11,7 @@ import { type Doer, Environments } from '../environments.store.ts';
 import { dropSent, withdrawInvitation } from './invitations.sql.ts';
 import { isAgreedOwner, peopleOf } from './members.ts';
 import { deleteMember, noteRemoved } from './members.sql.ts';
+import { closePortsOf } from './ports.ts';
 import { passOnTold } from './pass-on.ts';
 
 /**
@@ -56,5 +57,6 @@ async function takeOut(kernel: Parts, tx: Db, row: EnvironmentRow, person: Membe
   await noteRemoved(tx, (await readNow(tx, kernel.clock)).iso, id, accountId);
   await dropSent(tx, accountId, id);
   if (accountId === row.account_id) await passOnTold(kernel, tx, accountId, row);
+  await closePortsOf(tx, kernel.environments, row, { accountId, role: null, doer });
   await kernel.environments.tell(tx, row, doer, { kind: 'member_removed', payload });
 }

@@ -7,7 +7,11 @@ import { passOn } from '../environments.machines.ts';
 import { heldBy } from '../environments.machines.sql.ts';
 import { tellPassedOn, type Teller } from './notify.ts';
 import type { EnvironmentRow } from '../environments.rows.ts';
-import { lockEnvironment } from '../environments.sql.ts';
+import { lockEnvironment, publishedIn } from '../environments.sql.ts';
+import { type Doer, Environments } from '../environments.store.ts';
+import { bySystem } from '../../../kernel/records/audit.ts';
+import { createMetrics } from '../../../kernel/base/metrics.ts';
+import { closePortsOf } from './ports.ts';
 
 /**
  * Gives a locked environment of an account that is no owner any more to one who has agreed to own it, and tells them.
@@ -29,6 +33,17 @@ export async function passOnAll(parts: Deleting, accountId: string): Promise<voi
     await inTransaction(parts.sql, async (tx) => {
       const row = await lockEnvironment(tx, id);
       if (row) await passOnTold(kernel, tx, accountId, row);
+    });
+}
+
+/** Closes the ports that an account which is being deleted opened in environments of others. */
+export async function closeAllPorts(parts: Deleting, accountId: string): Promise<void> {
+  const environments = new Environments({ ...parts, feed: new FeedWriter(parts), metrics: createMetrics() });
+  const doer: Doer = { accountId: null, kind: 'system', by: bySystem };
+  for (const id of await publishedIn(parts.sql, accountId))
+    await inTransaction(parts.sql, async (tx) => {
+      const row = await lockEnvironment(tx, id);
+      if (row) await closePortsOf(tx, environments, row, { accountId, role: null, doer });
     });
 }
 

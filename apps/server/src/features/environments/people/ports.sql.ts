@@ -2,7 +2,7 @@ import type { Db } from '../../../kernel/db/db.ts';
 import type { PortRow } from '../environments.rows.ts';
 
 const columns = (db: Db) =>
-  db`id, environment_id, port, protocol, label, visibility, opened_by, created_at, updated_at`;
+  db`id, environment_id, port, protocol, label, visibility, opened_by, published_by, created_at, updated_at`;
 
 /** Published ports of an environment. */
 export async function portsOf(db: Db, environmentId: string): Promise<PortRow[]> {
@@ -14,12 +14,13 @@ export async function portsOf(db: Db, environmentId: string): Promise<PortRow[]>
 export async function putPort(
   db: Db,
   now: string,
-  one: Pick<PortRow, 'environment_id' | 'port' | 'protocol' | 'label' | 'visibility' | 'opened_by'>,
+  one: Pick<PortRow, 'environment_id' | 'port' | 'protocol' | 'label' | 'visibility' | 'opened_by' | 'published_by'>,
 ): Promise<PortRow> {
   const [row] = await db<PortRow[]>`
     insert into environments.ports ${db({ ...one, created_at: now, updated_at: now })}
     on conflict (environment_id, port) do update set
-      protocol = excluded.protocol, label = excluded.label, visibility = excluded.visibility, updated_at = excluded.updated_at
+      protocol = excluded.protocol, label = excluded.label, visibility = excluded.visibility,
+      published_by = excluded.published_by, updated_at = excluded.updated_at
     returning ${columns(db)}`;
   return row as PortRow;
 }

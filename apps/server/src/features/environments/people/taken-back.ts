@@ -13,7 +13,7 @@ import { changeInvitedRole, dropSent, invitationsOf, withdrawInvitation } from '
 import { comeBack, isAgreedOwner } from './members.ts';
 import { changeRole, deleteMember, dropSshKey, membersOf, noteRemoved } from './members.sql.ts';
 import { passOnTold } from './pass-on.ts';
-import { isWider } from './ports.ts';
+import { closePortsOf, isWider } from './ports.ts';
 import { deletePort, portsOf, putPort } from './ports.sql.ts';
 
 type Taken = Parameters<NonNullable<TakesBack['member']>>[1];
@@ -76,6 +76,7 @@ const people = (kernel: Parts, environments: Environments): TakesBack => ({
     await dropSent(tx, userId, row.id);
     if (userId === row.account_id) await passOnTold(kernel, tx, userId, row);
     const payload = { user_id: userId, role };
+    await closePortsOf(tx, environments, row, { accountId: userId, role: null, doer: doerOf(taken) });
     await environments.tell(tx, row, doerOf(taken), { kind: 'member_removed', payload });
   },
   async role(tx, taken) {
@@ -95,6 +96,7 @@ const people = (kernel: Parts, environments: Environments): TakesBack => ({
     await changeRole(tx, row.id, userId, before);
     await dropSent(tx, userId, row.id);
     if (userId === row.account_id) await passOnTold(kernel, tx, userId, row);
+    await closePortsOf(tx, environments, row, { accountId: userId, role: before, doer: doerOf(taken) });
     const payload = { user_id: userId, from: role, to: before };
     await environments.tell(tx, row, doerOf(taken), { kind: 'member_changed', payload });
   },
@@ -125,12 +127,12 @@ const opened = ({ clock }: Pick<Kernel, 'clock'>, environments: Environments): T
     const port = Number(text);
     const known = row && (await portsOf(tx, row.id)).find((one) => one.port === port);
     if (!known) return;
-    const { label, protocol, opened_by } = known;
+    const { label, protocol, opened_by, published_by } = known;
     const visibility = taken.before as PortRow['visibility'] | undefined;
     if (visibility !== undefined && !isWider(known.visibility, visibility)) return;
     if (visibility === undefined) await deletePort(tx, row.id, port);
     else {
-      const one = { environment_id: row.id, port, protocol, label, visibility, opened_by };
+      const one = { environment_id: row.id, port, protocol, label, visibility, opened_by, published_by };
       await putPort(tx, (await readNow(tx, clock)).iso, one);
     }
     const event =
