@@ -68,7 +68,7 @@ interface Schema {
  * Judges each address of an app by itself. The library takes addresses of one kind, and those of a device where an app says
  * that it is native, which a document of a client mostly leaves out. What is no good address is left to the library.
  */
-export function judgeRedirects(provider: Provider): void {
+function judgeRedirects(provider: Provider): void {
   const { prototype } = (provider.Client as unknown as { Schema: { prototype: Schema } }).Schema;
   const { redirectUris } = prototype;
   prototype.redirectUris = function judged(this: Schema, uris = this.redirect_uris, label) {
@@ -80,8 +80,32 @@ export function judgeRedirects(provider: Provider): void {
   };
 }
 
+/** What a page of ours decided in a step of a sign-in; `proof` is another one for each time that somebody proves who they are. */
+interface Step {
+  login?: object;
+  proof?: string;
+}
+
+/**
+ * A session gets a new id where its person proved who they are, and keeps it where an app was let in alone: of two tabs that go
+ * on at the same instant the second one would bring an id that is gone, and end as another browser's, signed out.
+ */
+function keepIdWithoutProof(provider: Provider): void {
+  const { prototype } = provider.Session as unknown as { prototype: { resetIdentifier: (this: object) => void } };
+  const { resetIdentifier } = prototype;
+  prototype.resetIdentifier = function reset() {
+    const { ctx } = provider.constructor as unknown as { ctx?: KoaContextWithOIDC };
+    const isStep = ctx?.oidc.route === 'resume' || ctx?.oidc.route === 'device_resume';
+    const { login, proof } = (ctx?.oidc.result ?? {}) as Step;
+    const before = (ctx?.oidc.entities.Interaction?.lastSubmission ?? {}) as Step;
+    // What was proved in a step before is said again with each later one.
+    const isNew = login !== undefined && (proof === undefined || proof !== before.proof);
+    if (!isStep || isNew) resetIdentifier.call(this);
+  };
+}
+
 /** Begins the text of each access token with what it is. */
-export function nameTokens(provider: Provider): void {
+function nameTokens(provider: Provider): void {
   const { prototype } = provider.AccessToken as unknown as {
     prototype: { generateTokenId: (this: object) => string };
   };
@@ -99,7 +123,7 @@ interface Refreshed {
  * An app that refreshes with all scopes that it asked for gets those of them that it was given. The library refuses where one is
  * missing, and apps send what metadata lists.
  */
-export function refreshWhatWasGiven(provider: Provider): void {
+function refreshWhatWasGiven(provider: Provider): void {
   const tokens = provider.RefreshToken as unknown as Refreshed;
   const find = tokens.find.bind(tokens);
   tokens.find = async (...given) => {
@@ -111,4 +135,12 @@ export function refreshWhatWasGiven(provider: Provider): void {
     if (params && left.length > 0) params['scope'] = left.join(' ');
     return token;
   };
+}
+
+/** Has the library's tokens, sessions and clients do what is said above. */
+export function mendModels(provider: Provider): void {
+  nameTokens(provider);
+  keepIdWithoutProof(provider);
+  refreshWhatWasGiven(provider);
+  judgeRedirects(provider);
 }

@@ -8,15 +8,7 @@ import { findClient } from './clients.sql.ts';
 import { hubClient, isOfMcp, ownClients, registeredClient, trustOf } from './clients.ts';
 import { exchangeOnce, type Stolen } from './exchange.ts';
 import { openSigningKeys } from './keys.ts';
-import {
-  followSignOut,
-  judgeRedirects,
-  leadPeople,
-  nameTokens,
-  refreshWhatWasGiven,
-  sayNotFound,
-  secureCookies,
-} from './library.ts';
+import { followSignOut, leadPeople, mendModels, sayNotFound, secureCookies } from './library.ts';
 import type { ProviderPages } from './pages.ts';
 import { kindOfRedirect } from './redirects.ts';
 import { basePath, resourceOf } from './urls.ts';
@@ -88,9 +80,7 @@ export async function openProvider(parts: ProviderParts): Promise<{ provider: Pr
   // `{auth_url}` says the protocol, and the mount writes it into the header that this lets count.
   provider.proxy = true;
   sayNotFound(provider, parts.pages);
-  nameTokens(provider);
-  refreshWhatWasGiven(provider);
-  judgeRedirects(provider);
+  mendModels(provider);
   secureCookies(provider);
   leadPeople(provider, kernel.config);
   followSignOut(provider, parts.signedOut);
