@@ -187,7 +187,7 @@ export const notifications = {
   sendTest: route({
     method: 'POST',
     path: '/v1/notifications/test',
-    summary: "Send a test notification to the caller's account; the answer says where it goes",
+    summary: "Send a test notification to the caller's account; the answer says where it arrived",
     auth: 'key',
     idempotent: true,
     answers: json(
@@ -199,8 +199,13 @@ export const notifications = {
             channel: z.string(),
             /** The account, the push service's host, the webhook's name, or the e-mail address. */
             to: z.string().optional(),
-            sent: z.boolean(),
-            /** Why nothing is sent there. */
+            sent: z.boolean().describe('Whether whoever takes it there has taken it'),
+            outcome: z
+              .enum(['delivered', 'failed', 'pending'])
+              .optional()
+              .describe('`pending`: no answer within 10 s, it is under way; absent where there is nothing to send to'),
+            status: z.int().optional().describe('What the push service, the webhook or the mail server answered'),
+            /** Why it is not there. */
             reason: z.string().optional(),
           }),
         ),

@@ -22,7 +22,7 @@ export async function pushState(): Promise<PushState> {
 }
 
 /**
- * Asks for the permission and subscribes; answers whether a test is on its way too. Throws when the push service
+ * Asks for the permission and subscribes; answers whether a test got through too, or may yet. Throws when the push service
  * of the browser refuses.
  */
 export async function enablePush(): Promise<{ state: PushState; isTested: boolean }> {
@@ -33,7 +33,10 @@ export async function enablePush(): Promise<{ state: PushState; isTested: boolea
   await send(subscription);
   // It is told from here on, whether the test goes out or not.
   const { targets } = await api.notifications.sendTest({}).catch(() => ({ targets: [] }));
-  return { state: 'on', isTested: targets.some(({ channel, sent }) => channel === 'push' && sent) };
+  return {
+    state: 'on',
+    isTested: targets.some(({ channel, sent, outcome }) => channel === 'push' && (sent || outcome === 'pending')),
+  };
 }
 
 /** The subscription of this browser; undefined: it is not told. */

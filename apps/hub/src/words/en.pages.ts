@@ -85,8 +85,9 @@ export const pagesEn = {
     today: 'Today',
     yesterday: 'Yesterday',
     test: 'Send a test',
-    testSent: (places: string) => `Sent to ${places}`,
-    testLost: (place: string, why: string) => `Not sent to ${place}${why === '' ? '' : `: ${why}`}`,
+    testSent: (places: string) => `Arrived: ${places}`,
+    testPending: (places: string) => `Under way, not answered yet: ${places}`,
+    testLost: (place: string, why: string) => `Did not arrive: ${place}${why === '' ? '' : `: ${why}`}`,
     settings: 'Channels and rules',
     severities: { info: 'Info', warning: 'Warning', critical: 'Critical' },
     resolutions: {
@@ -172,8 +173,9 @@ export const pagesEn = {
   push: {
     offer: 'Tell this device of what happens, with buttons in the notification.',
     enable: 'Tell me on this device',
-    enabled: 'This device is told from now on. A test is on its way.',
-    enabledUntested: 'This device is told from now on. The test was not sent: send one from Alerts.',
+    enabled: 'This device is told from now on. A test goes to it.',
+    enabledUntested:
+      'This device is told from now on. The test did not get through: send one from Alerts, which says why.',
     denied: 'This browser was told not to show notifications. Allow them in its settings of this site.',
     impossible: 'This browser takes no notifications. Mail and webhooks still work.',
     install: 'On an iPhone or iPad notifications come to the installed app:',

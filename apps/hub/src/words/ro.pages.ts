@@ -87,8 +87,9 @@ export const pagesRo: typeof pagesEn = {
     today: 'Astăzi',
     yesterday: 'Ieri',
     test: 'Trimite un test',
-    testSent: (places) => `Trimis la ${places}`,
-    testLost: (place, why) => `Netrimis la ${place}${why === '' ? '' : `: ${why}`}`,
+    testSent: (places) => `A ajuns: ${places}`,
+    testPending: (places) => `Pe drum, încă fără răspuns: ${places}`,
+    testLost: (place, why) => `Nu a ajuns: ${place}${why === '' ? '' : `: ${why}`}`,
     settings: 'Canale și reguli',
     severities: { info: 'Informare', warning: 'Avertisment', critical: 'Critic' },
     resolutions: {
@@ -173,8 +174,9 @@ export const pagesRo: typeof pagesEn = {
   push: {
     offer: 'Anunță acest dispozitiv despre ce se întâmplă, cu butoane în notificare.',
     enable: 'Anunță-mă pe acest dispozitiv',
-    enabled: 'Acest dispozitiv este anunțat de acum înainte. Un test este pe drum.',
-    enabledUntested: 'Acest dispozitiv este anunțat de acum înainte. Testul nu s-a trimis: trimite unul din Alerte.',
+    enabled: 'Acest dispozitiv este anunțat de acum înainte. Un test merge spre el.',
+    enabledUntested:
+      'Acest dispozitiv este anunțat de acum înainte. Testul nu a ajuns: trimite unul din Alerte, care spune de ce.',
     denied: 'Browserul nu are voie să arate notificări. Permite-le în setările lui pentru acest site.',
     impossible: 'Acest browser nu primește notificări. E-mailul și webhookurile funcționează.',
     install: 'Pe iPhone sau iPad notificările vin la aplicația instalată:',

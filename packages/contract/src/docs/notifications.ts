@@ -93,15 +93,22 @@ export const notificationsDocs = {
   },
   sendTest: {
     description:
-      'Goes the way of every alert: into the inbox at once, then to each subscribed browser and by e-mail. A target with ' +
-      '`sent: false` says in `reason` what is missing. `sent: true` means handed over: whether it arrives is for the push ' +
-      'service and the mail server.',
+      'Goes the way of every alert, and the answer waits up to 10 s for those who take it. `outcome` is `delivered` when the ' +
+      'push service, the mail server or the webhook took it, `failed` with what these answered in `reason`, or `pending`. ' +
+      'Whether a push is shown, and a mail read, they do not tell.',
     example: {
       response: {
         notification: testSent,
         targets: [
-          { channel: 'inbox', to: 'b0a9f6f4-2f5c-4d63-8a3e-5f7f2a1c9d10', sent: true },
-          { channel: 'push', sent: false, reason: 'no browser of the account is subscribed' },
+          { channel: 'inbox', to: 'b0a9f6f4-2f5c-4d63-8a3e-5f7f2a1c9d10', sent: true, outcome: 'delivered' },
+          {
+            channel: 'push',
+            to: 'web.push.apple.com',
+            sent: false,
+            outcome: 'failed',
+            status: 403,
+            reason: 'the push service answered 403',
+          },
         ],
       },
     },

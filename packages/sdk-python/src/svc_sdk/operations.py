@@ -216,7 +216,7 @@ class Notifications(Feature):
         return self._transport.json("PUT", "/v1/notifications/preferences", body=body, options=options)
 
     def send_test(self, *, options: Optional[CallOptions] = None) -> types.NotificationsSendTestAnswer:
-        """Send a test notification to the caller's account; the answer says where it goes."""
+        """Send a test notification to the caller's account; the answer says where it arrived."""
         return self._transport.json("POST", "/v1/notifications/test", idempotent=True, options=options)
 
     def stream(self, *, after: Optional[str] = None, options: Optional[CallOptions] = None) -> Iterator[Union[Event[Literal["ready"], types.NotificationsStreamReady], Event[Literal["notification"], types.NotificationsStreamNotification], Event[Literal["read_all"], types.NotificationsStreamReadAll]]]:

@@ -41,10 +41,13 @@ export function Alerts() {
     });
   const test = async (): Promise<void> => {
     const sent = await acts.run(async () => api.notifications.sendTest({}), { stale: ['notifications', 'overview'] });
-    const places = sent?.targets.flatMap(({ channel, sent: isSent }) => (isSent ? [channel] : [])) ?? [];
     if (!sent) return;
-    const lost = sent.targets.filter((target) => !target.sent);
-    acts.say(words.alerts.testSent([...new Set(places)].join(', ')));
+    const placesWith = (outcome: 'delivered' | 'pending'): string =>
+      [...new Set(sent.targets.flatMap((target) => (target.outcome === outcome ? [target.channel] : [])))].join(', ');
+    const lost = sent.targets.filter((target) => !target.sent && target.outcome !== 'pending');
+    acts.say(words.alerts.testSent(placesWith('delivered')));
+    const pending = placesWith('pending');
+    if (pending !== '') acts.say(words.alerts.testPending(pending));
     for (const why of new Set(lost.map(({ channel, reason = '' }) => words.alerts.testLost(channel, reason))))
       acts.say(why, { isProblem: true });
   };

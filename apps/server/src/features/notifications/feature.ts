@@ -13,6 +13,7 @@ import { listSubscriptions } from './listSubscriptions.ts';
 import { listWebhooks } from './listWebhooks.ts';
 import { sweepNotifications } from './notifications.jobs.ts';
 import { dueTopic } from './notifications.notify.ts';
+import { OutcomeWaits } from './notifications.outcomes.ts';
 import { Outbox } from './notifications.outbox.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import { dropUntold } from './push/subscriptions.sql.ts';
@@ -38,6 +39,7 @@ import { notificationsTakeBack, notificationsUndo } from './notifications.taken-
 export function notificationsFeature(kernel: Kernel): Feature {
   const vapid = createVapid(kernel);
   const outbox = new Outbox(kernel, vapid);
+  const waits = new OutcomeWaits(kernel);
   return {
     ...notificationsManifest,
     operations: {
@@ -45,7 +47,7 @@ export function notificationsFeature(kernel: Kernel): Feature {
       get,
       update,
       readAll,
-      sendTest,
+      sendTest: sendTest(waits),
       stream,
       getPreferences,
       setPreferences,
@@ -79,6 +81,7 @@ export function notificationsFeature(kernel: Kernel): Feature {
       }
       // Else nobody would be told that there is no worker.
       else if (serves && isCopy !== true) outbox.start(() => kernel.gateways.isIdle() === true);
+      if (serves) await waits.start();
       kernel.gateways.onLost(() => outbox.wake());
       await kernel.bus.subscribe(dueTopic, () => outbox.wake());
       // Nobody is told by the row of an ended login; it goes now, since that of the login may soon be deleted.

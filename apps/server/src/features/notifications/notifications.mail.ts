@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Transporter } from 'nodemailer';
+import { redact } from '../../kernel/base/redact.ts';
+import { readable } from '../../kernel/base/text.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { findEmail } from '../accounts/index.ts';
 import type { DeliveryOutcome } from './notifications.push.ts';
-import { mailText } from './notifications.rules.ts';
+import { cut, mailText } from './notifications.rules.ts';
 import type { DeliveryRow } from './notifications.sql.ts';
 
 const connectMs = 10_000;
@@ -16,6 +18,26 @@ interface Letter {
   subject: string;
   text: string;
   html: string | undefined;
+}
+
+/** What nodemailer throws where the server refused, in parts. */
+interface Refusal {
+  code?: string;
+  responseCode?: number;
+  response?: string;
+}
+
+const mostWords = 200;
+
+/** The words of a mail server, without what it may repeat of how we signed in. */
+export function wordsOf(response: string, smtpUrl: string): string {
+  const { username, password } = new URL(smtpUrl);
+  const [user, secret] = [username, password].map(decodeURIComponent) as [string, string];
+  const inBase64 = [secret, `\0${user}\0${secret}`].map((one) => Buffer.from(one).toString('base64'));
+  const masked = [secret, password, ...inBase64]
+    .filter(() => secret !== '')
+    .reduce((text, one) => text.replaceAll(one, '[redacted]'), response);
+  return cut(readable(redact(masked)).replace(/\s+/g, ' ').trim(), mostWords);
 }
 
 /** Sends e-mail through the configured server. The message id is that of the row: a repeat is recognised as one. */
@@ -36,11 +58,15 @@ export class Mailer {
       await transport.sendMail(messageOf(mail.from, letter));
       return { done: true };
     } catch (error) {
-      // Its message may quote the server's words and the recipient: code and status say enough.
-      const { code, responseCode = 0 } = error as { code?: string; responseCode?: number };
+      // The server's words may quote the recipient: in the log code and status say enough.
+      const { code, responseCode = 0, response } = error as Refusal;
       const reason = `the mail server answered ${code ?? 'an error'} ${responseCode}`;
       const isFinal = responseCode >= 500 && responseCode < 600 && code !== 'EAUTH';
-      return { done: false, retry: !isFinal, reason };
+      const said =
+        response === undefined
+          ? `the mail server gave no answer (${code ?? 'unknown'})`
+          : `the mail server answered ${wordsOf(response, mail.smtpUrl)}`;
+      return { done: false, retry: !isFinal, reason, said, ...(responseCode > 0 && { status: responseCode }) };
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { Mailer } from './notifications.mail.ts';
+import { noteOutcome, type Outcome } from './notifications.outcomes.ts';
 import { type DeliveryOutcome, push, type VapidKeys } from './notifications.push.ts';
 import { retryAfter } from './notifications.rules.ts';
 import {
@@ -117,13 +118,23 @@ export class Outbox {
   async #deliver(row: DeliveryRow): Promise<void> {
     const { log } = this.#kernel;
     try {
-      if (row.channel === 'webhook') return await deliverToWebhook(this.#kernel, row, this.#ending.signal);
       const outcome =
-        row.channel === 'push' ? await push(this.#kernel, this.#vapid, row) : await this.#mailer.send(row);
-      await this.#note(row, outcome);
+        row.channel === 'webhook'
+          ? await deliverToWebhook(this.#kernel, row, this.#ending.signal)
+          : await this.#send(row);
+      await noteOutcome(this.#kernel, row, outcome);
     } catch (err) {
       log.warn({ err, delivery: row.id }, 'a delivery was not noted; its lease brings it back');
     }
+  }
+
+  /** Makes one attempt at a push or a mail, and notes how it went. */
+  async #send(row: DeliveryRow): Promise<Outcome> {
+    const outcome = row.channel === 'push' ? await push(this.#kernel, this.#vapid, row) : await this.#mailer.send(row);
+    await this.#note(row, outcome);
+    if (outcome.done) return { ok: true };
+    const { status, reason, said = reason } = outcome;
+    return { ok: false, status, reason: outcome.retry ? `${said}; it is tried again` : said };
   }
 
   async #note(row: DeliveryRow, outcome: DeliveryOutcome): Promise<void> {

@@ -11,11 +11,18 @@ import { toRecord } from './notifications.view.ts';
 import { contactOf } from './push/contact.ts';
 import { pushPayload } from './push/payload.ts';
 
-/** How a delivery went. The reasons are for the log: they hold no address and no secret. */
+/** How a delivery failed. The reason is for the log: it holds no address and no secret. `said`: the same for its person. */
+interface Failure {
+  done: false;
+  reason: string;
+  said?: string;
+  status?: number;
+}
+/** How a delivery went. */
 export type DeliveryOutcome =
   | { done: true }
-  | { done: false; retry: true; reason: string; status?: number; afterSeconds?: number }
-  | { done: false; retry: false; reason: string; status?: number; targetIsGone?: boolean };
+  | (Failure & { retry: true; afterSeconds?: number })
+  | (Failure & { retry: false; targetIsGone?: boolean });
 
 /**
  * Sends one notification to one browser: encrypted for it alone (RFC 8291), signed as from this installation (RFC 8292).

@@ -122,20 +122,25 @@ describe('notifications', () => {
     assert.match(id, /^[0-9a-f-]{36}$/);
   });
 
-  test('a test notification goes where alerts go, and its answer says where that is', async () => {
+  test('a test notification goes where alerts go, and its answer says where it arrived', async () => {
     const ask = (key = account.key) => http(gateway.url, '/v1/notifications/test', { method: 'POST', key });
     const without = await ask();
     assert.equal(without.status, 201);
     assert.deepEqual(without.body.targets, [
-      { channel: 'inbox', to: account.id, sent: true },
+      { channel: 'inbox', to: account.id, sent: true, outcome: 'delivered' },
       { channel: 'push', sent: false, reason: 'no browser of the account is subscribed' },
-      { channel: 'mail', to: account.email, sent: true },
+      { channel: 'mail', to: account.email, sent: true, outcome: 'delivered' },
       { channel: 'webhook', sent: false, reason: 'the account has no webhook' },
     ]);
     await settled();
     await subscribe('/test', newBrowser());
     const { body } = await ask();
-    assert.deepEqual(body.targets[1], { channel: 'push', to: `127.0.0.1:${push.port}`, sent: true });
+    assert.deepEqual(body.targets[1], {
+      channel: 'push',
+      to: `127.0.0.1:${push.port}`,
+      sent: true,
+      outcome: 'delivered',
+    });
     assert.equal(JSON.stringify(body.targets).includes('/test'), false, 'what only that browser knows is not told');
     await settled();
     assert.deepEqual([pushed.length, mails.length], [1, 2]);
@@ -146,6 +151,39 @@ describe('notifications', () => {
     const mine = await createAccount(gateway);
     await ask(mine.key);
     assert.equal((await inbox()).notifications.length, 2, 'and reach nobody else');
+  });
+
+  test('a test tells what refused it: the push service, the mail server in its words, the webhook', async () => {
+    const hook = { url: endpointOf('/refusing'), name: 'Phone' };
+    const { status } = await http(gateway.url, '/v1/notifications/webhooks', { key: account.key, body: hook });
+    assert.equal(status, 201);
+    answers.set('/refusing', [{ status: 404 }]);
+    answers.set('/apple', [{ status: 403 }]);
+    mail.refusing = { code: 550, times: 1, words: '5.1.1 No such user; you are mailer with smtp-secret' };
+    await subscribe('/apple', newBrowser());
+    const ask = () => http(gateway.url, '/v1/notifications/test', { method: 'POST', key: account.key });
+    const { targets } = (await ask()).body;
+    const no = { sent: false, outcome: 'failed' };
+    const words = 'the mail server answered 550 5.1.1 No such user; you are mailer with [redacted]';
+    const pushHost = `127.0.0.1:${push.port}`;
+    assert.deepEqual(targets.slice(1), [
+      { channel: 'push', to: pushHost, ...no, status: 403, reason: 'the push service answered 403' },
+      { channel: 'mail', to: account.email, ...no, status: 550, reason: words },
+      { channel: 'webhook', to: 'Phone', ...no, status: 404, reason: 'it answered 404' },
+    ]);
+    await gateway.kernel.sql`delete from notifications.webhooks where account_id = ${account.id}`;
+  });
+
+  test('what has not answered a test within 10 s is said to be under way, never to be there', async () => {
+    await subscribe('/hang/test', newBrowser());
+    const asked = http(gateway.url, '/v1/notifications/test', { method: 'POST', key: account.key });
+    await until(() => hanging.length === 1);
+    clock.advance(10_000);
+    const { targets } = (await asked).body;
+    const [{ outcome, sent }] = targets.filter(({ channel }: { channel: string }) => channel === 'push');
+    assert.deepEqual([outcome, sent], ['pending', false]);
+    for (const response of hanging.splice(0)) response.writeHead(201).end();
+    await settled();
   });
 
   test('alerts of an account reach somebody by mail, else by a browser or a webhook that is on', async () => {

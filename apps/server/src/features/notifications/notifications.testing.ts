@@ -100,8 +100,8 @@ export class TestPushService implements AsyncDisposable {
 /** A mail server on a port of this machine, for the user `mailer` with the password `smtp-secret`. */
 export class TestMailServer implements AsyncDisposable {
   readonly mails: { to: string[]; from: string; text: string }[] = [];
-  /** The code with which it refuses mails, and how many of them. */
-  refusing: { code: number; times: number } | undefined;
+  /** The code and words with which it refuses mails, and how many of them. */
+  refusing: { code: number; times: number; words?: string } | undefined;
   readonly #server = new SMTPServer({
     disabledCommands: ['STARTTLS'],
     onAuth: ({ username, password }, _session, done) => {
@@ -111,7 +111,7 @@ export class TestMailServer implements AsyncDisposable {
     onData: (stream, { envelope }, done) => {
       void readText(stream).then((text) => {
         if (this.refusing && this.refusing.times-- > 0) {
-          return done(Object.assign(new Error('refused'), { responseCode: this.refusing.code }));
+          return done(Object.assign(new Error(this.refusing.words ?? 'refused'), { responseCode: this.refusing.code }));
         }
         const to = envelope.rcptTo.map(({ address }) => address);
         this.mails.push({ to, from: (envelope.mailFrom as { address: string }).address, text });

@@ -1,65 +1,98 @@
 import { randomUUID } from 'node:crypto';
-import { contract } from '@svc/contract';
-import { operation } from '../../kernel/feature.ts';
+import { contract, type RouteResult } from '@svc/contract';
+import type { Db } from '../../kernel/db/db.ts';
+import { type Operation, operation } from '../../kernel/feature.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import { findEmail } from '../accounts/index.ts';
 import { notify } from './notifications.notify.ts';
+import type { Outcome, OutcomeWaits } from './notifications.outcomes.ts';
 import { findByKey, type NotificationRow, targetsOf, testType } from './notifications.sql.ts';
 import { toRecord } from './notifications.view.ts';
 import { takeTest } from './webhooks/deliver.ts';
-import { listWebhooks, type WebhookRow } from './webhooks/webhooks.sql.ts';
+import { listWebhooks } from './webhooks/webhooks.sql.ts';
 
-export const sendTest = operation(contract.notifications.sendTest, async (context) => {
-  const { kernel, actor } = context;
-  await takeTest(kernel, actor.accountId);
-  return context.transaction(async (tx) => {
-    const { accountId } = actor;
-    const dedupeKey = `notification.test:${randomUUID()}`;
-    await notify(kernel, tx, {
-      accountId,
-      dedupeKey,
-      type: testType,
-      says: ({ test: { title, text: body } }) => ({ title, body }),
-      severity: 'info',
-    });
-    const row = (await findByKey(tx, accountId, dedupeKey)) as NotificationRow;
-    const deliveries = await targetsOf(tx, accountId, dedupeKey);
-    const browsers = deliveries.filter(({ endpoint }) => endpoint !== null);
-    const mail =
-      kernel.config.mail === undefined
-        ? {
-            channel: 'mail',
-            sent: false,
-            reason: 'this installation has no mail server; its operator sets SVC_SMTP_URL',
-          }
-        : { channel: 'mail', to: (await findEmail(tx, accountId)) ?? '', sent: true };
-    return {
-      notification: toRecord(kernel.config, row),
-      targets: [
-        { channel: 'inbox', to: accountId, sent: true },
-        // The rest of the address is a secret of that browser.
-        ...browsers.map(({ endpoint }) => ({ channel: 'push', to: new URL(endpoint ?? '').host, sent: true })),
-        ...(browsers.length > 0
-          ? []
-          : [{ channel: 'push', sent: false, reason: 'no browser of the account is subscribed' }]),
-        mail,
-        ...webhookTargets(
-          await listWebhooks(tx, accountId, { limit: mostWebhooks }),
-          deliveries.flatMap(({ webhook_id: id }) => id ?? []),
-        ),
-      ],
-    };
-  });
-});
+type Target = RouteResult<typeof contract.notifications.sendTest>['targets'][number];
+type Delivery = Awaited<ReturnType<typeof targetsOf>>[number];
+
+/** A way to the person: with its delivery, or why there is none. */
+type Way = { channel: string; to?: string } & ({ delivery: string } | { reason: string });
 
 /** As many are told of; more get theirs. */
 const mostWebhooks = 100;
 
-function webhookTargets(webhooks: readonly WebhookRow[], told: readonly string[]) {
-  if (webhooks.length === 0) return [{ channel: 'webhook', sent: false, reason: 'the account has no webhook' }];
-  return webhooks.map(({ id, name, enabled }) => {
-    const target = { channel: 'webhook', to: name };
-    if (told.includes(id)) return { ...target, sent: true };
-    const reason = enabled ? 'it is being changed; try again' : 'it is switched off';
-    return { ...target, sent: false, reason };
+/** Sends a test and waits until those who take it have answered: what nobody has heard of is not called sent. */
+export const sendTest = (waits: OutcomeWaits): Operation =>
+  operation(contract.notifications.sendTest, async (context) => {
+    const { kernel, actor } = context;
+    const { accountId } = actor;
+    await takeTest(kernel, accountId);
+    const { row, ways } = await context.transaction(async (tx) => {
+      const dedupeKey = `notification.test:${randomUUID()}`;
+      await notify(kernel, tx, {
+        accountId,
+        dedupeKey,
+        type: testType,
+        says: ({ test: { title, text: body } }) => ({ title, body }),
+        severity: 'info',
+      });
+      const stored = (await findByKey(tx, accountId, dedupeKey)) as NotificationRow;
+      return { row: stored, ways: await waysTo(kernel, tx, accountId, await targetsOf(tx, accountId, dedupeKey)) };
+    });
+    const sent = ways.filter((way) => 'delivery' in way);
+    const outcomes = await waits.wait(row.id, sent.length, context.signal);
+    const inbox: Target = { channel: 'inbox', to: accountId, sent: true, outcome: 'delivered' };
+    const targets = [inbox, ...ways.map((way) => targetOf(way, outcomes))];
+    return { notification: toRecord(kernel.config, row), targets };
   });
+
+function targetOf(way: Way, outcomes: ReadonlyMap<string, Outcome>): Target {
+  if (!('delivery' in way)) return { ...way, sent: false };
+  const { delivery, ...target } = way;
+  return { ...target, ...told(outcomes.get(delivery)) };
+}
+
+/** All ways to a person besides the inbox, whether the test goes there or not. */
+async function waysTo(kernel: Kernel, tx: Db, accountId: string, deliveries: readonly Delivery[]): Promise<Way[]> {
+  const browsers = deliveries.flatMap(({ id, endpoint }): Way[] =>
+    // The rest of the address is a secret of that browser.
+    endpoint === null ? [] : [{ channel: 'push', to: new URL(endpoint).host, delivery: id }],
+  );
+  const none: Way[] = [{ channel: 'push', reason: 'no browser of the account is subscribed' }];
+  return [
+    ...(browsers.length > 0 ? browsers : none),
+    await mailWay(kernel, tx, accountId, deliveries),
+    ...(await webhookWays(tx, accountId, deliveries)),
+  ];
+}
+
+async function mailWay(kernel: Kernel, tx: Db, accountId: string, deliveries: readonly Delivery[]): Promise<Way> {
+  const channel = 'mail';
+  if (kernel.config.mail === undefined)
+    return { channel, reason: 'this installation has no mail server; its operator sets SVC_SMTP_URL' };
+  const to = (await findEmail(tx, accountId)) ?? '';
+  const delivery = deliveries.find((one) => one.channel === channel);
+  return delivery ? { channel, to, delivery: delivery.id } : { channel, to, reason: 'no mail goes to this account' };
+}
+
+async function webhookWays(tx: Db, accountId: string, deliveries: readonly Delivery[]): Promise<Way[]> {
+  const channel = 'webhook';
+  const webhooks = await listWebhooks(tx, accountId, { limit: mostWebhooks });
+  if (webhooks.length === 0) return [{ channel, reason: 'the account has no webhook' }];
+  return webhooks.map(({ id, name, enabled }) => {
+    const delivery = deliveries.find(({ webhook_id: webhook }) => webhook === id);
+    if (delivery) return { channel, to: name, delivery: delivery.id };
+    return { channel, to: name, reason: enabled ? 'it is being changed; try again' : 'it is switched off' };
+  });
+}
+
+/** What is said of a delivery. */
+function told(outcome: Outcome | undefined): Pick<Target, 'sent' | 'outcome' | 'status' | 'reason'> {
+  if (!outcome) return { sent: false, outcome: 'pending', reason: 'it has not answered yet; this is still under way' };
+  const { ok, status, reason } = outcome;
+  return {
+    sent: ok,
+    outcome: ok ? 'delivered' : 'failed',
+    ...(status !== undefined && { status }),
+    ...(reason !== undefined && { reason }),
+  };
 }

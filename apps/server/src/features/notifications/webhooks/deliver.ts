@@ -157,10 +157,17 @@ async function attempt(
 const messageId = (deliveryId: string): string => `msg_${deliveryId.replaceAll('-', '')}`;
 
 /** Makes one attempt at a delivery that was taken, and notes how it went and what follows. */
-export async function deliverToWebhook(kernel: Kernel, delivery: DeliveryRow, signal: AbortSignal): Promise<void> {
+export async function deliverToWebhook(
+  kernel: Kernel,
+  delivery: DeliveryRow,
+  signal: AbortSignal,
+): Promise<Pick<Attempt, 'ok' | 'status' | 'reason'>> {
   const { id, notification: row, webhook } = delivery;
   // Gone, or switched off when the delivery was about to be stored.
-  if (!row || !webhook?.enabled) return finishDelivery(kernel.sql, id);
+  if (!row || !webhook?.enabled) {
+    await finishDelivery(kernel.sql, id);
+    return { ok: false, status: undefined, reason: 'it is switched off' };
+  }
   const { format } = webhook;
   // With another key than the database's it would look broken.
   await kernel.gateways.prove();
@@ -171,6 +178,8 @@ export async function deliverToWebhook(kernel: Kernel, delivery: DeliveryRow, si
   await kernel.gateways.prove();
   const sentTo = secrets && { url: secrets.url, format };
   await inTransaction(kernel.sql, (tx) => note(kernel, tx, { delivery, row, sentTo, outcome }));
+  const { ok, status, reason } = outcome;
+  return { ok, status, reason };
 }
 
 /** Where an attempt went; undefined when there was nothing to send to. */

@@ -358,7 +358,7 @@ describe('webhooks of notifications', () => {
     await until(() => at('/waiting').length === 1);
   });
 
-  test('a test of one tells how it went, one of all says where it goes, and both are among the attempts', async () => {
+  test('a test of one tells how it went, one of all says where it arrived, and both are among the attempts', async () => {
     const { id, secret } = await register('/tried', { types: ['heartbeat'] });
     clock.advance(1);
     const off = await register('/off', { enabled: false });
@@ -373,7 +373,7 @@ describe('webhooks of notifications', () => {
     const all = await http(gateway.url, '/v1/notifications/test', { method: 'POST', key: account.key });
     assert.deepEqual(all.body.targets.slice(-2), [
       { channel: 'webhook', to: '/off', sent: false, reason: 'it is switched off' },
-      { channel: 'webhook', to: '/tried', sent: true },
+      { channel: 'webhook', to: '/tried', sent: true, outcome: 'delivered', status: 201 },
     ]);
     await until(async () => (await attemptsOf(id)).length === 3);
     assert.equal((await ask('POST', `/${off.id}/test`)).body.ok, true, 'one that is off can be tested');
