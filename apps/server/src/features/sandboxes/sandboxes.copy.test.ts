@@ -5,7 +5,7 @@ import { NodeClient } from '@svc/sandboxd-api';
 import { checkPlatform } from '../../doctor.platform.ts';
 import { readFact } from '../../kernel/db/facts.ts';
 import { testClock } from '../../kernel/base/clock.ts';
-import { createAccount, startGateway, testDatabase, until } from '../../testing.ts';
+import { createAccount, http, startGateway, testDatabase, until } from '../../testing.ts';
 import { takeTurn } from './nodes/fence.ts';
 import { takeNodesOver } from './nodes/fence.sql.ts';
 import { ownerOf } from './nodes/nodes.ts';
@@ -36,6 +36,11 @@ describe('a platform beside its copy', () => {
     assert.match(refused.body.error.message, /this is a copy of it/);
     const told = (await checkPlatform(copy.kernel)).find(({ name }) => name === 'copy');
     assert.ok(told?.ok === false && /restore confirm/.test(told.fix ?? ''));
+    const ready = async () => (await http(copy.url, '/health/ready')).body.checks.sandboxes;
+    const { ok, error } = await ready();
+    assert.ok(ok === false && /this is a copy of it/.test(error), 'said at once, and in its own words');
+    const metrics = await copy.kernel.metrics.registry.metrics();
+    assert.match(metrics, /^svc_sandbox_nodes\{state="refused"\} 1$/m);
     assert.equal((await living.exec(box, 'echo here')).stdout, 'here\n');
     assert.equal((await living.call('POST', `/v1/sandboxes/${paused.id}/resume`)).status, 200);
 
@@ -43,6 +48,7 @@ describe('a platform beside its copy', () => {
     const frozen = async (): Promise<boolean> => (await node.get(box.id)).frozen_at !== undefined;
     assert.equal(await takeNodesOver(copy.kernel.sql), 1);
     await until(frozen);
+    await until(async () => (await ready()).ok);
     assert.equal((await living.call('POST', `/v1/sandboxes/${box.id}/exec`, { shell: 'true' })).status, 503);
     await until(async () => (await takeNodesOver(living.gateway.kernel.sql)) === 1);
     await until(async () => !(await frozen()));

@@ -127,6 +127,7 @@ describe('one database, and nodes on two machines', () => {
     await nodes.open();
     await nodes.refresh();
     assert.deepEqual([nodes.all(), nodes.counts()?.refused], [[], 1]);
+    assert.match(nodes.refusal() ?? '', /has the id of another one/, 'without 40 s of silence');
     nodes.close();
     assert.equal((await t.exec(box, 'echo here')).stdout, 'here\n');
     assert.equal((await sql`select 1 from sandboxes.nodes`).length, 1);

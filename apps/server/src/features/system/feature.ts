@@ -47,5 +47,10 @@ function sayReadiness({ readiness, gateways }: Kernel, nodes: SystemParts['sandb
       ? undefined
       : { ok: presence === 'there', ...(presence === 'missing' && { error }) };
   readiness.set('relay', () => check(gateways.relayPresence(), 'no relay for 40 s: machines that connect to it wait'));
-  readiness.set('sandboxes', () => check(nodes.presence(), 'a sandbox node has not answered for 40 s'));
+  readiness.set('sandboxes', () => {
+    // It was said by the node itself: nothing is to be waited for.
+    const error = nodes.refusal();
+    if (error !== undefined) return { ok: false, error };
+    return check(nodes.presence(), 'a sandbox node has not answered for 40 s');
+  });
 }

@@ -15,11 +15,12 @@ import type { Kernel } from '../../../kernel/kernel.ts';
 import { idleLimitMs, type PartPresence } from '../../../kernel/peers/parts.ts';
 import { addressBeside, mayHaveNode, openNode, socketOf } from './beside.ts';
 import { CallersCommands } from './callers.ts';
-import { Clones } from './clones.ts';
+import { Clones, cloneText } from './clones.ts';
 import { countClones } from './clones.sql.ts';
 import { Elsewhere, elsewhere, refusedFix, refusedText } from './elsewhere.ts';
 import { nodeAway, noCapacity } from './failures.ts';
 import { aheadFix, aheadText, takeTurn } from './fence.ts';
+import { listNodesAhead } from './fence.sql.ts';
 import { listNodes, type NodeRow, noteMissing, saveNode } from './nodes.sql.ts';
 import { NodeRefused, Patience, patienceMs } from './patience.ts';
 import { Unknown } from './unknown.ts';
@@ -127,6 +128,8 @@ export class Nodes {
     expected.all = rows.filter(isExpected).length;
     const refused = rows.filter((row) => row.refused);
     const clones = await countClones(sql, clock);
+    if (clones.now === 0) this.#clones.forget();
+    await this.#forgetSettled();
     this.#looked = {
       ...expected,
       refused: refused.filter(({ seen }) => seen).length + clones.now,
@@ -134,6 +137,13 @@ export class Nodes {
     };
     this.#elsewhere.look(rows, this.#kernel.machine.id, (id) => this.#known.has(id) || this.#reached.has(id));
     return missing;
+  }
+
+  /** One that was given up, or that somebody decided about, is refused no more, though it may answer nobody. */
+  async #forgetSettled(): Promise<void> {
+    if (this.#ahead.size === 0) return;
+    const ahead = new Set(await listNodesAhead(this.#kernel.sql));
+    for (const id of this.#ahead) if (!ahead.has(id)) this.#ahead.delete(id);
   }
 
   /**
@@ -162,7 +172,16 @@ export class Nodes {
    * the first look.
    */
   counts(): { lost: number; refused: number; refusedOfDay: number } | undefined {
-    return this.#looked;
+    return this.#looked && { ...this.#looked, refused: this.#looked.refused + this.#ahead.size };
+  }
+
+  /**
+   * Why this process does not use a node that answers, as it heard a moment ago: another platform is ahead there, or the
+   * node is a clone. Undefined: it heard of neither. A node that is away is no such one.
+   */
+  refusal(): string | undefined {
+    if (this.#ahead.size > 0) return aheadText;
+    return this.#clones.isAny ? cloneText : undefined;
   }
 
   /** Whether the nodes that the platform has had within a day are there; undefined while that is not known. */
@@ -170,7 +189,8 @@ export class Nodes {
     if (!this.#looked) return undefined;
     const { all, away, lost } = this.#looked;
     if (all === 0) return 'none';
-    return lost > 0 ? 'missing' : away > 0 ? undefined : 'there';
+    if (lost > 0) return 'missing';
+    return away > 0 || this.refusal() !== undefined ? undefined : 'there';
   }
 
   /** The client of the node that holds a sandbox; right after a start it is waited for. */
@@ -335,6 +355,7 @@ export class Nodes {
         return await this.#clones.refuse(claim);
       }
       if (saved.wasClone) await this.#clones.accept(claim);
+      this.#clones.replaced(claim);
       this.#incarnations.set(address, { id, incarnation });
       const { unseenSince, refusedFor } = saved;
       const node = { id: status.id, client, owner: this.#owner, status, refusedFor };
