@@ -119,6 +119,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; callers: Call
   connections.takesBack(
     () => features.flatMap(({ takesBack }) => takesBack ?? []),
     () => features.flatMap(({ undoes }) => undoes ?? []),
+    () => features.flatMap(({ changesLeft }) => changesLeft ?? []),
   );
   return { features, callers: { ...auth, lookup: keys.lookup } };
 }

@@ -24,6 +24,7 @@ export const appChangeKinds = [
   'ping_url',
   'mute',
   'pause',
+  'monitor_times',
   'webhook_secret',
   'webhook_terms',
   'preferences',

@@ -135,6 +135,7 @@ export const enAlerts = {
       ping_url: (name: string) => `ping address of ${name} (it was seen; rotate it to get the new one)`,
       mute: (name: string) => `silence of ${name}`,
       pause: (name: string) => `pause of ${name}`,
+      monitor_times: (name: string) => `when ${name} is expected`,
       webhook_secret: (name: string) => `secret of the webhook ${name} (it was seen; rotate it to get the new one)`,
       webhook_terms: (name: string) => `what the webhook ${name} sends, and how`,
       preferences: () => 'which notifications go where',

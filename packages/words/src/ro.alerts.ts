@@ -136,6 +136,7 @@ export const roAlerts: typeof enAlerts = {
       ping_url: (name) => `adresa de ping a lui ${name} (a fost văzută; rotește-o ca să o afli pe cea nouă)`,
       mute: (name) => `liniștea pentru ${name}`,
       pause: (name) => `pauza lui ${name}`,
+      monitor_times: (name) => `când este așteptat ${name}`,
       webhook_secret: (name) => `secretul webhookului ${name} (a fost văzut; rotește-l ca să îl afli pe cel nou)`,
       webhook_terms: (name) => `ce trimite webhookul ${name} și cum`,
       preferences: () => 'ce notificări ajung unde',

@@ -11,7 +11,7 @@ import type { AccountData } from './deletion.ts';
 import type { Kernel } from './kernel.ts';
 import type { Machine } from './machine.ts';
 import type { Job } from './work/jobs.ts';
-import type { Undoes } from './records/app-changes.ts';
+import type { ChangesLeft, Undoes } from './records/app-changes.ts';
 import type { TakesBack } from './records/let-in.ts';
 import type { Quota } from './records/quotas.ts';
 import type { Restored } from './restored.ts';
@@ -164,6 +164,8 @@ export interface Feature extends Manifest {
   readonly takesBack?: TakesBack;
   /** How it undoes what an app changed that is disconnected. */
   readonly undoes?: Undoes;
+  /** Which changes of apps are of something that is still there. */
+  readonly changesLeft?: ChangesLeft;
   /** Its part of the first page. */
   readonly overview?: OverviewPart;
   /** Its changes are a topic of the feed, of its name; a key needs the rights of this route to be told of them. */

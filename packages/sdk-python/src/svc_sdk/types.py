@@ -70,7 +70,7 @@ Connection = TypedDict("Connection", {"id": "str", "client_id": "str", "name": "
 
 ConnectionLetInItem = TypedDict("ConnectionLetInItem", {"kind": "Literal[\"member\", \"role\", \"port\", \"ssh_key\", \"webhook\", \"push\", \"share\", \"ping_key\", \"badge\"]", "name": "str", "created_at": "str"})
 
-ConnectionChangedItem = TypedDict("ConnectionChangedItem", {"kind": "Literal[\"ping_url\", \"mute\", \"pause\", \"webhook_secret\", \"webhook_terms\", \"preferences\", \"environment_name\", \"environment_secret\", \"port_removed\"]", "name": "str", "created_at": "str"})
+ConnectionChangedItem = TypedDict("ConnectionChangedItem", {"kind": "Literal[\"ping_url\", \"mute\", \"pause\", \"monitor_times\", \"webhook_secret\", \"webhook_terms\", \"preferences\", \"environment_name\", \"environment_secret\", \"port_removed\"]", "name": "str", "created_at": "str"})
 
 CreatedBadge = TypedDict("CreatedBadge", {"svg_url": "str", "json_url": "str", "created_at": "str"})
 

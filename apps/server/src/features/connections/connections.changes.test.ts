@@ -99,4 +99,55 @@ describe('what an app changed', () => {
     await quiet.disconnect();
     assert.deepEqual(await quiet.told(), []);
   });
+
+  test('of what is gone is forgotten, told at Disconnect no more, and counts for nothing', async () => {
+    const e = await begin();
+    const { key } = e.account;
+    const { sql } = gateway.kernel;
+    const hook = { url: 'https://127.0.0.1/hook', name: 'Phone' };
+    const webhook = (await ok(key, 'POST', '/v1/notifications/webhooks', hook)).id;
+    await ok(e.app.key, 'PATCH', `/v1/notifications/webhooks/${webhook}`, { types: ['prompt.due'] });
+    const [one, other, third] = [await monitor(key), await monitor(key), await monitor(key)];
+    for (const { id } of [one, other, third])
+      await ok(e.app.key, 'PATCH', `/v1/heartbeats/${id}`, { paused: true, muted_until: inDays(1) });
+    await ok(key, 'DELETE', `/v1/notifications/webhooks/${webhook}`);
+    await ok(key, 'DELETE', `/v1/heartbeats/${one.id}`);
+    assert.deepEqual((await e.changed()).toSorted(), ['mute Backup', 'mute Backup', 'pause Backup', 'pause Backup']);
+    // As an account's deletion or a restore leaves it.
+    await sql`delete from heartbeats.monitors where id = ${other.id}`;
+    await gateway.app.jobs.find(({ name }) => name === 'connections.forget')?.run(gateway.kernel);
+    assert.deepEqual((await e.changed()).toSorted(), ['mute Backup', 'pause Backup']);
+    await sql`delete from heartbeats.monitors where id = ${third.id}`;
+    await e.disconnect();
+    assert.deepEqual(await e.told(), []);
+  });
+
+  test('that is over by itself is not told as undone', async () => {
+    const e = await begin();
+    const { key } = e.account;
+    const { id } = await monitor(key);
+    await ok(e.app.key, 'PATCH', `/v1/heartbeats/${id}`, { muted_until: inDays(1) });
+    const { rules } = await ok(key, 'GET', '/v1/notifications/preferences');
+    await ok(e.app.key, 'PUT', '/v1/notifications/preferences', { rules });
+    await gateway.kernel.sql`
+      update heartbeats.monitors set muted_until = now() - interval '1 minute' where id = ${id}`;
+    await e.disconnect();
+    assert.deepEqual(await e.told(), []);
+  });
+
+  test('of when a monitor is expected is told, and an address that it was shown when it made one is made anew', async () => {
+    const e = await begin();
+    const { id } = await monitor(e.account.key);
+    await ok(e.app.key, 'PATCH', `/v1/heartbeats/${id}`, { period_s: 2_592_000 });
+    const own = await ok(e.app.key, 'POST', '/v1/heartbeats', { name: 'Made', period_s: 86_400 });
+    assert.deepEqual((await e.changed()).toSorted(), ['monitor_times Backup', 'ping_url Made']);
+    assert.equal(await ping(own.ping_url), 200);
+    await e.disconnect();
+    assert.equal(await ping(own.ping_url), 404);
+    const [{ body }] = await e.told();
+    assert.match(
+      body,
+      /^Undone or made anew: ping address of Made.*\nLook at these yourself: when Backup is expected$/,
+    );
+  });
 });

@@ -3,7 +3,7 @@ import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { bySystem, type Who, writeAct } from '../../kernel/records/audit.ts';
-import { type Undoes, undoChanges } from '../../kernel/records/app-changes.ts';
+import { type ChangesLeft, forgetChanges, type Undoes, undoChanges } from '../../kernel/records/app-changes.ts';
 import { shutOut, takeBack, type TakesBack, whichLetIn } from '../../kernel/records/let-in.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
 import { changeConnection, closeConnection, type ConnectionOfKey, openConnection, reached } from '../keys/index.ts';
@@ -43,6 +43,7 @@ export class Connections {
   #onEnd: (tx: Db, connection: ConnectionRow) => Promise<void> = async () => {};
   #takes: () => readonly TakesBack[] = () => [];
   #undoes: () => readonly Undoes[] = () => [];
+  #left: () => readonly ChangesLeft[] = () => [];
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
@@ -58,10 +59,20 @@ export class Connections {
     this.#onEnd = end;
   }
 
-  /** How features take back what an app let in, and undo what it changed; asked when a connection ends. */
-  takesBack(takes: () => readonly TakesBack[], undoes: () => readonly Undoes[]): void {
+  /** How features take back what an app let in, and undo what it changed, of what is `left`; asked when a connection ends. */
+  takesBack(
+    takes: () => readonly TakesBack[],
+    undoes: () => readonly Undoes[],
+    left: () => readonly ChangesLeft[],
+  ): void {
     this.#takes = takes;
     this.#undoes = undoes;
+    this.#left = left;
+  }
+
+  /** Forgets changes of apps whose subject is gone. */
+  forgetChanges(): Promise<void> {
+    return forgetChanges(this.#kernel.background, this.#left());
   }
 
   /** The connection of an account with an app. */
@@ -147,7 +158,7 @@ export class Connections {
     const { id } = row;
     const isOwn = row.trust === 'first-party';
     const count = await takeBack(tx, id, { by, takes: isOwn ? [] : this.#takes() });
-    const changes = await undoChanges(tx, id, { by, undoes: isOwn ? [] : this.#undoes() });
+    const changes = await undoChanges(tx, id, { by, undoes: isOwn ? [] : this.#undoes(), left: this.#left() });
     if (!isOwn) await tellChanges(this.#kernel, tx, row.account_id, changes);
     return isOwn ? 0 : count;
   }

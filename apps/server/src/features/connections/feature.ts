@@ -16,6 +16,7 @@ const forget =
     await connections.takeBackOfEnded();
     await forgetConnections(background);
     await forgetShutOut(background);
+    await connections.forgetChanges();
   };
 
 /** Apps that people let in. */

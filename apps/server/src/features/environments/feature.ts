@@ -25,6 +25,7 @@ import { listInvitations } from './listInvitations.ts';
 import { listMembers } from './listMembers.ts';
 import { listPorts } from './listPorts.ts';
 import { listSecrets } from './listSecrets.ts';
+import { environmentChangesLeft } from './secrets/changes.sql.ts';
 import { environmentsTakeBack } from './people/taken-back.ts';
 import { publishPort } from './publishPort.ts';
 import { removeMember } from './removeMember.ts';
@@ -59,6 +60,7 @@ export function environmentsFeature(
     topic: contract.environments.list,
     overview: environmentsOverview,
     takesBack: environmentsTakeBack(kernel, environments),
+    changesLeft: environmentChangesLeft,
     operations: {
       list,
       create: create(environments, providers),

@@ -1,6 +1,7 @@
 import { contract } from '@svc/contract';
 import { readNow } from '../../kernel/db/instant.ts';
 import { checkFresh } from '../../kernel/mount/access.ts';
+import { noteChangesGone } from '../../kernel/records/app-changes.ts';
 import { appOf, noteLetIn } from '../../kernel/records/let-in.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkRole, holdThere } from './environments.access.ts';
@@ -30,6 +31,7 @@ export const publishPort = (environments: Environments): Operation =>
         opened_by: accountId,
         published_by: accountId,
       });
+      await noteChangesGone(tx, ['port_removed'], `${id}/${port}`);
       const name = `${port}, ${row.name}`;
       // An app that shuts it lets nobody in.
       if (appOf(context.actor) === undefined || isWider(visibility, before))

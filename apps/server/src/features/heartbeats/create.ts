@@ -1,5 +1,6 @@
 import { contract } from '@svc/contract';
 import { operation } from '../../kernel/feature.ts';
+import { noteChange } from '../../kernel/records/app-changes.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
 import { monitorChange } from './heartbeats.changes.ts';
 import { claimSlug } from './heartbeats.slugs.ts';
@@ -29,6 +30,8 @@ export const create = operation(contract.heartbeats.create, async (context, { bo
       tz,
       tokenHash: hashToken(kernel.keyring, token) as Buffer,
     });
+    // An app was shown where the monitor's pings go.
+    await noteChange(db, actor, { kind: 'ping_url', subject: monitor.id, name: monitor.name });
     await kernel.feed.record(db, [monitorChange('created', monitor)]);
     return monitor;
   });

@@ -31,7 +31,7 @@ import { stream } from './stream.ts';
 import { update } from './update.ts';
 import { countDown } from './heartbeats.summary.sql.ts';
 import { heartbeatsOverview } from './heartbeats.summary.ts';
-import { heartbeatsTakeBack, heartbeatsUndo } from './heartbeats.taken-back.ts';
+import { heartbeatsChangesLeft, heartbeatsTakeBack, heartbeatsUndo } from './heartbeats.taken-back.ts';
 
 /** Monitors of jobs that run elsewhere. A hook that throws undoes its transition, which is tried again. */
 export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): Feature {
@@ -66,6 +66,7 @@ export function heartbeatsFeature(kernel: Kernel, hooks: HeartbeatHooks = {}): F
     overview: heartbeatsOverview,
     takesBack: heartbeatsTakeBack,
     undoes: heartbeatsUndo(kernel),
+    changesLeft: heartbeatsChangesLeft,
     jobs: [sweep],
     topic: contract.heartbeats.list,
     start(_kernel, { works }) {

@@ -284,6 +284,12 @@ export async function replaceToken(
   return row?.name;
 }
 
+/** Those of these monitors that are there. */
+export async function existingMonitors(db: Db, ids: readonly string[]): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`select id from heartbeats.monitors where id = any(${[...ids]}::uuid[])`;
+  return rows.map(({ id }) => id);
+}
+
 /** Deletes a monitor of the account and its pings; false when it does not exist. */
 export async function deleteMonitor(db: Db, accountId: string, id: string): Promise<boolean> {
   const rows = await db`delete from heartbeats.monitors where id = ${id} and account_id = ${accountId} returning 1`;

@@ -41,6 +41,7 @@ export const update = (hooks: HeartbeatHooks): Operation =>
         await noteChange(tx, actor, { kind: 'mute', subject: row.id, name, before: row.muted_until ?? undefined });
       if (body.paused !== undefined || body.paused_until !== undefined)
         await noteChange(tx, actor, { kind: 'pause', subject: row.id, name });
+      if (hasTimes(body)) await noteChange(tx, actor, { kind: 'monitor_times', subject: row.id, name });
       const flips = [...step.flips, ...flipsThrough(now, step.state, state)];
       const { ping_seq: pingSeq, flip_seq: flipSeq } = row;
       await saveSteps(tx, [{ id: row.id, state, pingSeq, flipSeq, flips, toldAt: row.now }]);
@@ -55,6 +56,10 @@ export const update = (hooks: HeartbeatHooks): Operation =>
   );
 
 type Change = RouteParsed<typeof contract.heartbeats.update>['body'];
+
+/** Whether a change says when pings are expected: one that is expected in a year is as silent as one that is muted. */
+const hasTimes = ({ period_s: period, grace_s: grace, cron, tz }: Change): boolean =>
+  [period, grace, cron, tz].some((given) => given !== undefined);
 
 /** Pauses it, ends its pause, or changes the end of that; with none of it what is due by now happens. */
 function stepOf(before: MonitorState, { paused, paused_until: until }: Change, now: number): MonitorStep {

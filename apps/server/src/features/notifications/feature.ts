@@ -33,7 +33,7 @@ import { updateWebhook } from './updateWebhook.ts';
 import { vapidKey } from './vapidKey.ts';
 import { webhookDeliveries } from './webhookDeliveries.ts';
 import { notificationsOverview } from './notifications.summary.ts';
-import { notificationsTakeBack, notificationsUndo } from './notifications.taken-back.ts';
+import { notificationsChangesLeft, notificationsTakeBack, notificationsUndo } from './notifications.taken-back.ts';
 
 /** The inbox of an account, and its ways to a person: streams, browsers, webhooks, e-mail. */
 export function notificationsFeature(kernel: Kernel): Feature {
@@ -69,6 +69,7 @@ export function notificationsFeature(kernel: Kernel): Feature {
     overview: notificationsOverview,
     takesBack: notificationsTakeBack(kernel),
     undoes: notificationsUndo(kernel),
+    changesLeft: notificationsChangesLeft,
     topic: contract.notifications.list,
     async start(_kernel, { works, serves, isCopy }) {
       if (works) {

@@ -1,13 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
-import type { Undoes } from '../../kernel/records/app-changes.ts';
+import type { ChangesLeft, Undoes } from '../../kernel/records/app-changes.ts';
 import type { TakesBack } from '../../kernel/records/let-in.ts';
-import { storeRules } from './preferences/preferences.sql.ts';
+import { findRules, storeRules } from './preferences/preferences.sql.ts';
 import type { PreferenceRule } from './preferences/rules.ts';
 import { deleteSubscriptionById } from './push/subscriptions.sql.ts';
 import { openSecrets, sealSecrets } from './webhooks/deliver.ts';
 import { newSecret } from './webhooks/rules.ts';
-import { deleteWebhook, lockWebhook, switchOff, updateWebhook } from './webhooks/webhooks.sql.ts';
+import { deleteWebhook, existingWebhooks, lockWebhook, switchOff, updateWebhook } from './webhooks/webhooks.sql.ts';
 
 /** Takes back where an app had notifications go. A webhook that was there before stays, and sends nothing. */
 export const notificationsTakeBack = ({ clock }: Pick<Kernel, 'clock'>): TakesBack => ({
@@ -30,15 +31,25 @@ export const notificationsTakeBack = ({ clock }: Pick<Kernel, 'clock'>): TakesBa
 export const notificationsUndo = (kernel: Kernel): Undoes => ({
   async preferences(tx, { accountId, by, before }) {
     const rules = JSON.parse(before ?? '[]') as PreferenceRule[];
+    const [now] = await findRules(tx, [accountId]);
+    if (isDeepStrictEqual(now?.rules ?? [], rules)) return false;
     await storeRules(tx, kernel.clock, accountId, rules);
     await writeAct(tx, { accountId, by, action: 'notifications.setPreferences', details: { rules } });
+    return true;
   },
   async webhook_secret(tx, { ids: [id = ''], accountId, by }) {
     const row = await lockWebhook(tx, accountId, id);
     const stored = row && openSecrets(kernel, row);
-    if (!stored) return;
+    if (!stored) return false;
     const sealed = sealSecrets(kernel, { ...stored, secret: newSecret(), previous: [] });
     await updateWebhook(tx, kernel.clock, row.id, { ...row, sealed });
     await writeAct(tx, { accountId, by, action: 'notifications.rotateWebhookSecret', subject: id });
+    return true;
   },
 });
+
+/** Which changes of apps are of a webhook that is there. */
+export const notificationsChangesLeft: ChangesLeft = {
+  webhook_secret: existingWebhooks,
+  webhook_terms: existingWebhooks,
+};

@@ -1,4 +1,5 @@
 import { contract } from '@svc/contract';
+import { noteChangesGone } from '../../kernel/records/app-changes.ts';
 import { noteGone } from '../../kernel/records/let-in.ts';
 import { writeAct } from '../../kernel/records/audit.ts';
 import { notFound } from '../../kernel/base/errors.ts';
@@ -12,6 +13,7 @@ export const removeWebhook = operation(contract.notifications.removeWebhook, asy
   await context.transaction(async (tx) => {
     if (!(await deleteWebhook(tx, actor.accountId, id))) throw notFound('webhook');
     await noteGone(tx, ['webhook'], id);
+    await noteChangesGone(tx, ['webhook_secret', 'webhook_terms'], id);
     const end = { accountId: actor.accountId, cause: disabledCause(id), resolution: 'removed' } as const;
     await resolveNotifications(kernel, tx, [end]);
     await writeAct(tx, { accountId: actor.accountId, by, action: 'notifications.removeWebhook', subject: id });

@@ -27,9 +27,12 @@ interface Undone {
 
 /**
  * How a feature undoes changes, in the transaction that ends the connection; kinds without one are only named to the
- * person.
+ * person. False: there was nothing to undo any more.
  */
-export type Undoes = Partial<Record<AppChangeKind, (tx: Db, change: Undone) => Promise<void>>>;
+export type Undoes = Partial<Record<AppChangeKind, (tx: Db, change: Undone) => Promise<boolean>>>;
+
+/** Which of these subjects are still there with what was changed; the others are noted, and told, no more. */
+export type ChangesLeft = Partial<Record<AppChangeKind, (db: Db, subjects: readonly string[]) => Promise<string[]>>>;
 
 /** What an app may have changed that was not changed again since. */
 const mostOfApp = 300;
@@ -62,6 +65,32 @@ export async function noteChange(db: Db, actor: Actor, { kind, subject, name, be
   throw new ApiError('quota_exceeded', `this app changed ${mostOfApp} things; disconnect it, or change them yourself`);
 }
 
+/** Notes that the subject of changes is gone, or that they were overwritten: nothing of them is to be undone. */
+export async function noteChangesGone(db: Db, kinds: readonly AppChangeKind[], subject: string): Promise<void> {
+  await db`delete from kernel.app_changes where kind = any(${[...kinds]}::text[]) and subject = ${subject}`;
+}
+
+/** Subjects that are looked at in one question. */
+const batch = 500;
+
+/** Forgets changes whose subject is gone: of one connection, or of all. */
+export async function forgetChanges(db: Db, left: readonly ChangesLeft[], connectionId?: string): Promise<void> {
+  for (const of of left)
+    for (const [kind, look] of Object.entries(of))
+      for (let after = ''; ; ) {
+        const rows = await db<{ subject: string }[]>`
+          select distinct subject from kernel.app_changes where kind = ${kind} and subject > ${after}
+            ${connectionId === undefined ? db`` : db`and connection_id = ${connectionId}`}
+          order by subject limit ${batch}`;
+        const subjects = rows.map(({ subject }) => subject);
+        if (subjects.length === 0) break;
+        const there = new Set(await look(db, subjects));
+        const gone = subjects.filter((subject) => !there.has(subject));
+        await db`delete from kernel.app_changes where kind = ${kind} and subject = any(${gone}::text[])`;
+        after = subjects.at(-1) ?? '';
+      }
+}
+
 /** A change as it is shown. */
 interface ShownChange {
   kind: AppChangeKind;
@@ -90,12 +119,13 @@ export interface EndedChange {
   isUndone: boolean;
 }
 
-/** Undoes what an app changed that is shut out, and answers all that it had changed. */
+/** Undoes what an app changed that is shut out, and answers all of it that was still so. */
 export async function undoChanges(
   db: Db,
   connectionId: string,
-  { by, undoes }: { by: Who; undoes: readonly Undoes[] },
+  { by, undoes, left }: { by: Who; undoes: readonly Undoes[]; left: readonly ChangesLeft[] },
 ): Promise<EndedChange[]> {
+  await forgetChanges(db, left, connectionId);
   const rows = await db<(AppChange & { account_id: string; before: string | null })[]>`
     select kind, subject, account_id, name, before from kernel.app_changes
     where connection_id = ${connectionId} order by subject, kind`;
@@ -103,8 +133,10 @@ export async function undoChanges(
   for (const { kind, subject, account_id: accountId, name, before } of rows) {
     const change = { ids: subject.split('/'), before: before ?? undefined, accountId, by };
     const of = undoes.flatMap((each) => each[kind] ?? []);
-    for (const undo of of) await undo(db, change);
-    ended.push({ kind, name, isUndone: of.length > 0 });
+    let isUndone = false;
+    for (const undo of of) isUndone = (await undo(db, change)) || isUndone;
+    // What had ended by itself is nothing to tell.
+    if (isUndone || of.length === 0) ended.push({ kind, name, isUndone });
   }
   await db`delete from kernel.app_changes where connection_id = ${connectionId}`;
   return ended;

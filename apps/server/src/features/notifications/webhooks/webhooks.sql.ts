@@ -247,3 +247,9 @@ export async function sweepAttempts(db: Db, time: Time, days: number): Promise<v
   await db`
     delete from notifications.webhook_attempts where at < ${nowOf(db, time)} - make_interval(days => ${days})`;
 }
+
+/** Those of these webhooks that are there. */
+export async function existingWebhooks(db: Db, ids: readonly string[]): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`select id from notifications.webhooks where id = any(${[...ids]}::uuid[])`;
+  return rows.map(({ id }) => id);
+}
