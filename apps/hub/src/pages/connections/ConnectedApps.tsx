@@ -59,6 +59,26 @@ function Guests({ item }: { item: Connection }) {
   );
 }
 
+/** What an app changed that nobody changed since. */
+function Changes({ item }: { item: Connection }) {
+  const text = useWords().connections;
+  return (
+    <ul>
+      {item.changed.map(({ kind, name, created_at: at }) => (
+        <li key={`${kind} ${name} ${at}`}>
+          {text.changedKinds[kind]}
+          {name !== '' && (
+            <>
+              {': '}
+              <bdi>{name}</bdi>
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function ConnectionRow({ item }: { item: Connection }) {
   const words = useWords();
   const text = words.connections;
@@ -102,6 +122,12 @@ function ConnectionRow({ item }: { item: Connection }) {
             <Guests item={item} />
           </details>
         )}
+        {item.changed.length > 0 && (
+          <details class="scopes">
+            <summary>{text.changed(item.changed.length)}</summary>
+            <Changes item={item} />
+          </details>
+        )}
       </span>
       <Button look="danger" onPress={() => setOpen(true)}>
         {text.disconnect}
@@ -114,6 +140,12 @@ function ConnectionRow({ item }: { item: Connection }) {
               <>
                 <p>{text.takenBackText(total)}</p>
                 <Guests item={item} />
+              </>
+            )}
+            {item.changed.length > 0 && (
+              <>
+                <p>{text.changedText}</p>
+                <Changes item={item} />
               </>
             )}
             <Button look="danger" onPress={disconnect}>
