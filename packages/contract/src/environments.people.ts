@@ -110,8 +110,13 @@ export const environmentPeople = {
     auth: 'key',
     notIdempotent: 'a repeat answers the member who is there',
     params: byId,
+    takes: json(
+      z.object({
+        role: role.optional().describe('The role that its person was shown: with another one it is refused'),
+      }),
+    ),
     answers: json(oneMember),
-    errors: ['not_found', 'quota_exceeded'],
+    errors: ['not_found', 'quota_exceeded', 'invitation_changed'],
   }),
   setSshKey: route({
     method: 'PUT',

@@ -127,6 +127,7 @@ export const environmentErrors = {
   invalid_transition: { status: 409, type: 'conflict_error' },
   not_byo: { status: 409, type: 'conflict_error' },
   not_enrollable: { status: 409, type: 'conflict_error' },
+  invitation_changed: { status: 409, type: 'conflict_error' },
   already_member: { status: 409, type: 'conflict_error' },
   vm_per_dev_single_member: { status: 409, type: 'conflict_error' },
   last_owner: { status: 409, type: 'conflict_error' },

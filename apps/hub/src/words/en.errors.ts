@@ -36,6 +36,7 @@ export const errorsEn = {
     invalid_transition: 'In its present state this is not possible.',
     key_revoked: 'The key is revoked.',
     last_operator: 'You are the only one who runs this installation.',
+    invitation_changed: 'The role of this invitation has changed. Look at it again.',
     last_owner: 'There has to be another owner first.',
     last_way_in: 'It is the only way in that is left. Add another one first.',
     lease_held: 'Another device is writing in it now.',

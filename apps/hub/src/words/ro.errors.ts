@@ -33,6 +33,7 @@ export const errorsRo: typeof errorsEn = {
     invalid_transition: 'În starea de acum nu se poate.',
     key_revoked: 'Cheia este revocată.',
     last_operator: 'Ești singurul care administrează această instalare.',
+    invitation_changed: 'Rolul acestei invitații s-a schimbat. Uită-te din nou la ea.',
     last_owner: 'Întâi trebuie să existe alt proprietar.',
     last_way_in: 'Este singura cale de conectare rămasă. Adaugă alta întâi.',
     lease_held: 'Alt dispozitiv scrie acum în ea.',

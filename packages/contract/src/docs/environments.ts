@@ -175,10 +175,12 @@ export const environmentsDocs = {
   },
   acceptInvitation: {
     description:
-      'You get 404 where nobody invites you, or you declined. Name and ports may differ from those of the invitation. Whom others ' +
-      'made an owner (`agreed_to_own` false) agrees to own it: with its quota and costs, should it pass to them.',
+      'You get 404 where nobody invites you, or you declined, and 409 `invitation_changed` where it is not for the `role` that you ' +
+      'name: read the list again. Name and ports may differ from those of the invitation. Whom others made an owner ' +
+      '(`agreed_to_own` false) agrees to own it: with its quota and costs, should it pass to them.',
     example: {
       params: { id: samples.invitedTo },
+      body: { role: 'developer' },
       response: {
         member: {
           user_id: samples.account,

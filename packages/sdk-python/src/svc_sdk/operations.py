@@ -1203,9 +1203,9 @@ class Environments(Feature):
         """Invitations of the caller, newest first, 100 at most."""
         return self._transport.json("GET", "/v1/environments/invitations", options=options)
 
-    def accept_invitation(self, id: str, *, options: Optional[CallOptions] = None) -> types.EnvironmentsAcceptInvitationAnswer:
+    def accept_invitation(self, id: str, body: Optional[types.EnvironmentsAcceptInvitationBody] = None, *, options: Optional[CallOptions] = None) -> types.EnvironmentsAcceptInvitationAnswer:
         """Accept an invitation: the caller is a member from now on."""
-        return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/members/me/accept", options=options)
+        return self._transport.json("POST", f"/v1/environments/{quote(id, safe='')}/members/me/accept", body=body or {}, options=options)
 
     def set_ssh_key(self, id: str, body: types.EnvironmentsSetSshKeyBody, *, options: Optional[CallOptions] = None) -> types.EnvironmentsSetSshKeyAnswer:
         """The SSH key with which the caller comes in; developers."""

@@ -978,6 +978,8 @@ EnvironmentsListInvitationsAnswerInvitationsItem = TypedDict("EnvironmentsListIn
 
 EnvironmentsListInvitationsAnswerInvitationsItemInvitedBy = TypedDict("EnvironmentsListInvitationsAnswerInvitationsItemInvitedBy", {"user_id": "str", "email": "str"})
 
+EnvironmentsAcceptInvitationBody = TypedDict("EnvironmentsAcceptInvitationBody", {"role": "NotRequired[Union[Literal[\"viewer\", \"developer\", \"maintainer\", \"owner\"], None]]"})
+
 EnvironmentsAcceptInvitationAnswer = TypedDict("EnvironmentsAcceptInvitationAnswer", {"member": "EnvironmentsAddMemberAnswerMember"})
 
 EnvironmentsSetSshKeyBody = TypedDict("EnvironmentsSetSshKeyBody", {"public_key": "str"})

@@ -20,7 +20,7 @@ export async function listInvitations(options: CommonOptions): Promise<void> {
 export async function accept(target: string, options: CommonOptions): Promise<void> {
   const id = idOf(target);
   const { client, output } = await openGateway(options);
-  const answer = await answered(client.environments.acceptInvitation({ params: { id } }), 1, target);
+  const answer = await answered(client.environments.acceptInvitation({ params: { id }, body: {} }), 1, target);
   if (options.json) return output.json(answer);
   output.log(`you are ${answer.member.role} there: svc env list`);
 }

@@ -35,7 +35,7 @@ function InvitationRow({ invitation }: { invitation: Invitation }) {
   const [, go] = useLocation();
   const { environment_id: id, user_id: userId, invited_by: by, role } = invitation;
   const accept = async (): Promise<void> => {
-    const work = async () => api.environments.acceptInvitation({ params: { id } });
+    const work = async () => api.environments.acceptInvitation({ params: { id }, body: { role } });
     if (await acts.run(work, { done: text.accepted, stale })) go(`/environments/${id}`);
   };
   const decline = async (): Promise<void> => {

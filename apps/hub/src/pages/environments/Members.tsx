@@ -58,7 +58,7 @@ function MemberRow({ member, whole }: { member: Member; whole: Whole }) {
   const close = (): void => setOpen(undefined);
   const acts = useActs();
   const agree = async (): Promise<void> => {
-    const work = async () => api.environments.acceptInvitation({ params: { id: environment.id } });
+    const work = async () => api.environments.acceptInvitation({ params: { id: environment.id }, body: {} });
     await acts.run(work, { done: text.agreed, stale });
   };
   return (

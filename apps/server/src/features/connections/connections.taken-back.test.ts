@@ -144,6 +144,24 @@ describe('taking back what an app let in', () => {
     assert.deepEqual(await Promise.all([trusted, guest, kept].map(roleOf)), ['maintainer', undefined, undefined]);
   });
 
+  test('makes nobody agree to own an environment who had not before', async () => {
+    for (const agrees of [false, true]) {
+      const e = await begin();
+      const other = await createAccount(gateway);
+      await e.add(e.account, other, 'developer');
+      await e.give(e.account, other, 'owner');
+      if (agrees) await ok(other, 'POST', `${e.path}/members/me/accept`);
+      const app = await letIn(gateway, other, scopes);
+      await e.give(app, other, 'viewer');
+      await ok(other, 'DELETE', `/v1/connections/${app.id}`);
+      const { members } = await ok(e.account, 'GET', e.path);
+      const { role, agreed_to_own: agreed } = members.find(
+        ({ role: of }: { role: string }, at: number) => at > 0 && of,
+      );
+      assert.deepEqual([role, agreed], ['owner', agrees]);
+    }
+  });
+
   test('gives back what guests, or the app itself, took from the person, also where the guest went since', async () => {
     const lowered = await begin();
     const guests = [await createAccount(gateway), await createAccount(gateway)] as const;

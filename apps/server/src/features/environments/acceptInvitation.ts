@@ -1,8 +1,9 @@
 import { contract } from '@svc/contract';
-import { notFound } from '../../kernel/base/errors.ts';
+import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { appOf } from '../../kernel/records/let-in.ts';
 import { findEmail } from '../accounts/index.ts';
+import type { EnvironmentRole } from './environments.rows.ts';
 import { doerOf } from './environments.doer.ts';
 import { resolveInvited } from './people/notify.ts';
 import { lockEnvironment } from './environments.sql.ts';
@@ -14,13 +15,14 @@ import { join, mayGive, memberOf } from './people/members.ts';
 import { changeRole, membersOf } from './people/members.sql.ts';
 
 export const acceptInvitation = (environments: Environments): Operation =>
-  operation(contract.environments.acceptInvitation, (context, { params: { id } }) =>
+  operation(contract.environments.acceptInvitation, (context, { params: { id }, body }) =>
     context.transaction(async (tx) => {
       const { accountId } = context.actor;
       const row = await lockEnvironment(tx, id);
       if (!row || environmentStatesTable.isFinal(row.state)) throw notFound('invitation');
       // In any case: a release that knows of no invitations may have made the person a member meanwhile.
       const invited = await takeInvitation(tx, id, accountId);
+      checkShown(body.role, invited?.role);
       const from = invited?.invited_by ?? null;
       await resolveInvited(context.kernel, tx, { accountId, by: from, resolution: 'accepted' });
       const members = await membersOf(tx, id);
@@ -46,3 +48,9 @@ export const acceptInvitation = (environments: Environments): Operation =>
       return { member: toChangedMember(member) };
     }),
   );
+
+/** Throws 409 where somebody was shown another role than the one that waits: they agree to what they saw. */
+function checkShown(shown: EnvironmentRole | undefined, waits: EnvironmentRole | undefined): void {
+  if (shown === undefined || waits === undefined || shown === waits) return;
+  throw new ApiError('invitation_changed', `this invitation is for the role ${waits} by now; look at it again`);
+}

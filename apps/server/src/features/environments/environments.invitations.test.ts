@@ -324,4 +324,22 @@ describe('invitations into environments', () => {
     await end(people[0]);
     assert.equal((await ask(owner, 'GET', `/v1/environments/${mine}`)).body.members.length, 1);
   });
+
+  test('that is raised is told again, once for a role, and only what its person was shown is accepted', async () => {
+    const { id, path, own, owner, person } = await invited('viewer');
+    const bodies = async () => (await inbox(person)).map(({ body }: { body: string }) => body.split('.')[0]);
+    const be = (role: string) => ask(owner, 'PATCH', own, { role });
+    for (const role of ['developer', 'owner', 'viewer', 'owner']) await be(role);
+    assert.deepEqual(await bodies(), ['As owner', 'As developer', 'As viewer']);
+    const accepting = (role: string) => ask(person, 'POST', `${path}/members/me/accept`, { role });
+    const { status, body } = await accepting('viewer');
+    assert.deepEqual([status, body.error.code], [409, 'invitation_changed']);
+    assert.deepEqual([(await invitationsOf(person)).length, (await ask(person, 'GET', path)).status], [1, 404]);
+    assert.equal((await accepting('owner')).body.member.role, 'owner');
+    const declining = await invited('viewer');
+    await ask(declining.person, 'DELETE', declining.own);
+    await ask(declining.owner, 'PATCH', declining.own, { role: 'owner' });
+    assert.equal((await inbox(declining.person)).length, 1, 'whoever declined hears nothing of it');
+    assert.ok(id);
+  });
 });

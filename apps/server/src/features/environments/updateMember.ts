@@ -4,10 +4,10 @@ import { readNow } from '../../kernel/db/instant.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { holdThere, isAtLeast } from './environments.access.ts';
 import { doerOf } from './environments.doer.ts';
-import { tellAsked } from './people/notify.ts';
+import { tellAsked, tellInvited } from './people/notify.ts';
 import type { Environments } from './environments.store.ts';
 import { toChangedMember } from './environments.view.ts';
-import { changeInvitedRole, dropSent } from './people/invitations.sql.ts';
+import { changeInvitedRole, dropSent, isWaiting } from './people/invitations.sql.ts';
 import { noteChanged } from './people/lost.ts';
 import { closePortsOf } from './people/ports.ts';
 import { passOnTold } from './people/pass-on.ts';
@@ -40,8 +40,14 @@ export const updateMember = (environments: Environments): Operation =>
       if (isLess) await closePortsOf(tx, environments, row, { accountId: userId, role, doer: doerOf(context) });
       const payload = { user_id: userId, from: member.role, to: role };
       await environments.tell(tx, row, doerOf(context), { kind: 'member_changed', payload });
-      if (member.accepted_at === null) return { member: toChangedMember({ ...member, role }) };
       const given = { accountId: userId, by: actor.accountId, at: (await readNow(tx, context.clock)).iso };
+      if (member.accepted_at === null) {
+        // Who accepts has been told of what.
+        const isMore = !isLess && role !== member.role;
+        if (isMore && (await isWaiting(tx, id, userId)))
+          await tellInvited(context.kernel, tx, { ...given, role, isRaised: true });
+        return { member: toChangedMember({ ...member, role }) };
+      }
       if (isRaised) await tellAsked(context.kernel, tx, row, given);
       return { member: toChangedMember({ ...member, role, is_unasked: isUnasked }) };
     });

@@ -13,6 +13,8 @@ interface LetIn {
   name: string;
   /** What it was before, where it was there. */
   before?: string | undefined;
+  /** What else it was, of what an account lost; the feature's own word. */
+  beforeNote?: string | undefined;
 }
 
 /**
@@ -29,6 +31,7 @@ interface Taken {
   /** The ids of its subject. */
   ids: readonly string[];
   before: string | undefined;
+  beforeNote: string | undefined;
   /** Whose app let it in. */
   accountId: string;
   by: Who;
@@ -127,11 +130,11 @@ export async function appsThatLetIn(
 export async function noteLost(
   db: Db,
   connectionIds: readonly string[],
-  { kind, subject, name, before, accountId }: LetIn & { accountId: string },
+  { kind, subject, name, before, beforeNote, accountId }: LetIn & { accountId: string },
 ): Promise<void> {
   await db`
-    insert into kernel.let_in (connection_id, kind, subject, account_id, name, before)
-    select id, ${kind}, ${subject}, ${accountId}, ${name.slice(0, 120)}, ${before ?? null}
+    insert into kernel.let_in (connection_id, kind, subject, account_id, name, before, before_note)
+    select id, ${kind}, ${subject}, ${accountId}, ${name.slice(0, 120)}, ${before ?? null}, ${beforeNote ?? null}
     from unnest(${[...connectionIds]}::uuid[]) id on conflict do nothing`;
 }
 
@@ -183,14 +186,22 @@ export async function shutOut(db: Db, { accountId, connectionId }: { accountId: 
 /** What an app let in, in the order in which it is taken back. */
 async function takenOf(db: Db, connectionId: string, by: Who): Promise<Taken[]> {
   // What the account itself lost is first: it may own again what else nobody would own.
-  const rows = await db<{ kind: LetInKind; subject: string; before: string | null; account_id: string }[]>`
-    select kind, subject, before, account_id from kernel.let_in
+  type Row = {
+    kind: LetInKind;
+    subject: string;
+    before: string | null;
+    before_note: string | null;
+    account_id: string;
+  };
+  const rows = await db<Row[]>`
+    select kind, subject, before, before_note, account_id from kernel.let_in
     where connection_id = ${connectionId} and kind <> 'ended'
     order by (kind = 'role' and subject like '%/' || account_id) desc, subject, kind`;
-  return rows.map(({ kind, subject, before, account_id: accountId }) => ({
+  return rows.map(({ kind, subject, before, before_note: beforeNote, account_id: accountId }) => ({
     kind,
     ids: subject.split('/'),
     before: before ?? undefined,
+    beforeNote: beforeNote ?? undefined,
     accountId,
     by,
   }));

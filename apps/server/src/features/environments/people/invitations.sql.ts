@@ -110,6 +110,14 @@ export async function takeInvitation(
   return row;
 }
 
+/** Whether somebody's invitation waits for their answer, which they have not given. */
+export async function isWaiting(db: Db, environmentId: string, accountId: string): Promise<boolean> {
+  const rows = await db`
+    select from environments.invitations
+    where environment_id = ${environmentId} and account_id = ${accountId} and declined_at is null`;
+  return rows.length > 0;
+}
+
 /** Whether an invitation of somebody by another one waits. */
 export async function isInvitedBy(db: Db, accountId: string, by: string): Promise<boolean> {
   const rows = await db`

@@ -10,8 +10,13 @@ async function appsBehind(tx: Db, actor: Actor, id: string, userId: string): Pro
   return app === undefined ? [] : [app];
 }
 
-const lostBy = ({ environment_id: id, account_id: accountId, email, role }: MemberRow) =>
-  ({ kind: 'role', subject: `${id}/${accountId}`, name: email, before: role, accountId }) as const;
+/** Of an owner who had not agreed to own it: they come back as one. */
+export const unaskedNote = 'unasked';
+
+const lostBy = ({ environment_id: id, account_id: accountId, email, role, is_unasked: isUnasked }: MemberRow) => {
+  const beforeNote = isUnasked ? unaskedNote : undefined;
+  return { kind: 'role', subject: `${id}/${accountId}`, name: email, before: role, beforeNote, accountId } as const;
+};
 
 /** Notes that somebody new is let in: what earlier notes say of them is over, but for what they lost to whom their apps let in. */
 export async function noteNew(tx: Db, actor: Actor, id: string, userId: string): Promise<void> {

@@ -161,8 +161,12 @@ export async function tellAsked(
 }
 
 /** Tells somebody that they are invited. */
-export async function tellInvited(kernel: Teller, tx: Db, given: Given): Promise<void> {
-  const dedupeKey = `environment.invited:${dayOf(given)}`;
+export async function tellInvited(
+  kernel: Teller,
+  tx: Db,
+  { isRaised = false, ...given }: Given & { isRaised?: boolean },
+): Promise<void> {
+  const dedupeKey = `environment.invited:${dayOf(given)}${isRaised ? `:${given.role}` : ''}`;
   if (await wasTold(tx, given.accountId, dedupeKey)) return;
   if (!(await takeBudget(tx, kernel.clock, invitationsTold, given.accountId))) return;
   const who = await nameOf(tx, given);

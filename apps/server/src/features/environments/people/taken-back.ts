@@ -4,6 +4,7 @@ import type { Kernel } from '../../../kernel/kernel.ts';
 import type { TakesBack } from '../../../kernel/records/let-in.ts';
 import { findEmail } from '../../accounts/index.ts';
 import { isAtLeast } from '../environments.access.ts';
+import { unaskedNote } from './lost.ts';
 import { tellRemoved, type Teller } from './notify.ts';
 import type { EnvironmentRole, EnvironmentRow, MemberRow, PortRow } from '../environments.rows.ts';
 import { lockEnvironment, lockEnvironments } from '../environments.sql.ts';
@@ -107,14 +108,16 @@ const lost =
   ({ clock }: Pick<Kernel, 'clock'>, environments: Environments) =>
   async (tx: Db, row: EnvironmentRow, taken: Taken, before: EnvironmentRole): Promise<void> => {
     const { accountId } = taken;
+    const isUnasked = before === 'owner' && taken.beforeNote === unaskedNote;
     const member = (await membersOf(tx, row.id)).find(({ account_id: of }) => of === accountId);
     if (member && isAtLeast(member.role, before)) return;
     if (member) {
-      await changeRole(tx, row.id, accountId, before);
+      await changeRole(tx, row.id, accountId, before, isUnasked);
       const payload = { user_id: accountId, from: member.role, to: before };
       return environments.tell(tx, row, doerOf(taken), { kind: 'member_changed', payload });
     }
-    await comeBack(tx, clock, row, { accountId, email: (await findEmail(tx, accountId)) ?? '', role: before });
+    const email = (await findEmail(tx, accountId)) ?? '';
+    await comeBack(tx, clock, row, { accountId, email, role: before, isUnasked });
     const payload = { user_id: accountId, role: before };
     await environments.tell(tx, row, doerOf(taken), { kind: 'member_added', payload });
   };
