@@ -630,7 +630,7 @@ SchedulesRevokeCommandAnswer = TypedDict("SchedulesRevokeCommandAnswer", {"appro
 
 SchedulesPreviewBody = TypedDict("SchedulesPreviewBody", {"text": "NotRequired[Union[str, None]]", "trigger": "NotRequired[Any]", "tz": "NotRequired[Any]"})
 
-SchedulesPreviewAnswer = TypedDict("SchedulesPreviewAnswer", {"ok": "bool", "reason": "NotRequired[Literal[\"not_understood\", \"invalid\"]]", "message": "NotRequired[str]", "trigger": "NotRequired[Trigger]", "next_runs": "NotRequired[List[str]]", "dst_warning": "NotRequired[bool]"})
+SchedulesPreviewAnswer = TypedDict("SchedulesPreviewAnswer", {"ok": "bool", "reason": "NotRequired[Literal[\"not_understood\", \"invalid\"]]", "message": "NotRequired[str]", "trigger": "NotRequired[Trigger]", "next_runs": "NotRequired[List[str]]", "dst_warning": "NotRequired[bool]", "hint": "NotRequired[str]"})
 
 SchedulesPauseBody = TypedDict("SchedulesPauseBody", {"until": "NotRequired[Union[str, None]]", "resume_policy": "NotRequired[Union[Literal[\"skip\", \"backfill\"], None]]"})
 

@@ -1,6 +1,6 @@
 import type { Kernel } from '../../../kernel/kernel.ts';
 import { type Claim, forgetClone, noteClone } from './clones.sql.ts';
-import { NodeRefused } from './patience.ts';
+import { NodeRefused } from './lateness.ts';
 
 /** What operators are told of a machine whose node has the id of another one. */
 export const clonedText = (id: string, own: string, first: string): string =>

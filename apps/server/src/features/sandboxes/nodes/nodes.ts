@@ -22,7 +22,7 @@ import { nodeAway, noCapacity } from './failures.ts';
 import { aheadFix, aheadText, takeTurn } from './fence.ts';
 import { listNodesAhead } from './fence.sql.ts';
 import { listNodes, type NodeRow, noteMissing, saveNode } from './nodes.sql.ts';
-import { NodeRefused, Patience, patienceMs } from './patience.ts';
+import { NodeRefused, Lateness, patienceMs } from './lateness.ts';
 import { Unknown } from './unknown.ts';
 
 /** The node beside a gateway starts with it, and answers a second or two later. */
@@ -53,7 +53,7 @@ export class Nodes {
   readonly #kernel: Kernel;
   readonly #clients = new Map<string, NodeClient>();
   readonly #known = new Map<string, Node>();
-  readonly #patience: Patience;
+  readonly #lateness: Lateness;
   readonly #unseen = new Map<string, string>();
   /** Nodes at which another platform is ahead: known to none of what follows. */
   readonly #ahead = new Set<string>();
@@ -76,7 +76,7 @@ export class Nodes {
     this.#kernel = kernel;
     this.commands = new CallersCommands(kernel);
     this.unknown = new Unknown(kernel);
-    this.#patience = new Patience(kernel.clock);
+    this.#lateness = new Lateness(kernel.clock);
     this.#clones = new Clones(kernel);
   }
 
@@ -117,10 +117,10 @@ export class Nodes {
       if (answered?.id === id || this.#known.has(id) || this.#ahead.has(id)) continue;
       const found = await noteMissing(sql, clock, id, this.#reached.has(id));
       if (!found) {
-        this.#patience.forget(id);
+        this.#lateness.forget(id);
         continue;
       }
-      const missingMs = Math.min(this.#patience.missedMs(id), found.ms);
+      const missingMs = Math.min(this.#lateness.missedMs(id), found.ms);
       missing.push({ id, missingMs, seenAt: found.seenAt });
       if (isExpected(row)) expected.away += 1;
       if (isExpected(row) && this.#isLost(id, missingMs)) expected.lost += 1;
@@ -162,7 +162,7 @@ export class Nodes {
 
   /** Nobody has reached it for 40 s. One that this process never reached was missed by others before. */
   #isLost(id: string, missingMs: number): boolean {
-    if (this.#reached.has(id)) return this.#patience.missedMs(id) >= idleLimitMs;
+    if (this.#reached.has(id)) return this.#lateness.missedMs(id) >= idleLimitMs;
     const openMs = this.#kernel.clock.monotonic() - this.#openedAt;
     return missingMs >= idleLimitMs - patienceMs && openMs >= idleLimitMs;
   }
@@ -248,7 +248,7 @@ export class Nodes {
 
   /** Those that answered the last time they were asked. */
   answering(): Node[] {
-    return this.all().filter(({ id }) => !this.#patience.misses(id));
+    return this.all().filter(({ id }) => !this.#lateness.misses(id));
   }
 
   /** Since when nobody saw a node that is back, until its sandboxes were looked at. */
@@ -363,11 +363,11 @@ export class Nodes {
       await this.#take(node);
       this.#known.set(node.id, node);
       this.#reached.add(node.id);
-      this.#patience.forget(node.id);
+      this.#lateness.forget(node.id);
       if (unseenSince !== undefined && !this.#unseen.has(node.id)) this.#unseen.set(node.id, unseenSince);
       return node;
     } catch (error) {
-      if (known && !this.#patience.covers(known.id, askedAt, error)) this.#known.delete(known.id);
+      if (known && !this.#lateness.covers(known.id, askedAt, error)) this.#known.delete(known.id);
       throw error;
     }
   }

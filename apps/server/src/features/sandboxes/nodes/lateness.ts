@@ -15,7 +15,7 @@ export class NodeRefused extends Error {
 }
 
 /** For how long each node has answered nothing to this process. */
-export class Patience {
+export class Lateness {
   readonly #clock: Clock;
   /** By node: when the first question that it has not answered was asked. A node that is also known is late. */
   readonly #firstMiss = new Map<string, number>();
