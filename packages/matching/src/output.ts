@@ -8,6 +8,7 @@ import { isPast } from './dates.ts';
 /** Which way of normalising a hash was made with: hashes of two ways say nothing of each other. */
 export const outputVersion = '2';
 
+// oxlint-disable-next-line no-control-regex -- colours begin with ESC
 const escapes = /\u001b(?:\[[0-9;:?]{0,64}[ -/]{0,8}[@-~]|\][^\u0007\u001b]{0,512}(?:\u0007|\u001b\\)|[@-Z\\^_])/g;
 const blanks = /[\u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]/g;
 

@@ -8,12 +8,12 @@ import type { Readable, Writable } from 'node:stream';
 const guest = '/run/guest';
 
 /** A program that sees an image, and of this machine its workspace alone; it is no sandbox. */
-const inside = (workspace: string, rootfs: string): string[] => [
-  'bwrap',
-  ...['--ro-bind', rootfs, '/', '--bind', workspace, '/workspace', '--dev', '/dev', '--proc', '/proc'],
-  ...['--tmpfs', '/tmp', '--tmpfs', '/run', '--ro-bind', import.meta.dirname, guest],
-  ...['--setenv', 'HOME', '/workspace', '--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin', '--chdir', '/workspace'],
-];
+const inside = (workspace: string, rootfs: string): string[] =>
+  [
+    ['bwrap', '--ro-bind', rootfs, '/', '--bind', workspace, '/workspace', '--dev', '/dev', '--proc', '/proc'],
+    ['--tmpfs', '/tmp', '--tmpfs', '/run', '--ro-bind', import.meta.dirname, guest, '--chdir', '/workspace'],
+    ['--setenv', 'HOME', '/workspace', '--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin'],
+  ].flat();
 
 export interface Answer {
   result: string | null;

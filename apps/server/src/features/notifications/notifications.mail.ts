@@ -30,7 +30,7 @@ interface Refusal {
 const mostWords = 200;
 
 /** The words of a mail server, without what it may repeat of how we signed in. */
-export function wordsOf(response: string, smtpUrl: string): string {
+function answerOf(response: string, smtpUrl: string): string {
   const { username, password } = new URL(smtpUrl);
   const [user, secret] = [username, password].map(decodeURIComponent) as [string, string];
   const inBase64 = [secret, `\0${user}\0${secret}`].map((one) => Buffer.from(one).toString('base64'));
@@ -65,7 +65,7 @@ export class Mailer {
       const said =
         response === undefined
           ? `the mail server gave no answer (${code ?? 'unknown'})`
-          : `the mail server answered ${wordsOf(response, mail.smtpUrl)}`;
+          : `the mail server answered ${answerOf(response, mail.smtpUrl)}`;
       return { done: false, retry: !isFinal, reason, said, ...(responseCode > 0 && { status: responseCode }) };
     }
   }

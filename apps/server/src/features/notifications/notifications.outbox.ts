@@ -1,7 +1,8 @@
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { Mailer } from './notifications.mail.ts';
-import { noteOutcome, type Outcome } from './notifications.outcomes.ts';
+import { noteOutcome } from './notifications.outcomes.ts';
+import type { FirstOutcome } from './notifications.outcomes.sql.ts';
 import { type DeliveryOutcome, push, type VapidKeys } from './notifications.push.ts';
 import { retryAfter } from './notifications.rules.ts';
 import {
@@ -129,7 +130,7 @@ export class Outbox {
   }
 
   /** Makes one attempt at a push or a mail, and notes how it went. */
-  async #send(row: DeliveryRow): Promise<Outcome> {
+  async #send(row: DeliveryRow): Promise<FirstOutcome> {
     const outcome = row.channel === 'push' ? await push(this.#kernel, this.#vapid, row) : await this.#mailer.send(row);
     await this.#note(row, outcome);
     if (outcome.done) return { ok: true };

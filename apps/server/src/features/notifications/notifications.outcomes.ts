@@ -1,13 +1,7 @@
-import { type Db, inTransaction } from '../../kernel/db/db.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { addOutcome, type FirstOutcome, findOutcomes, type Outcomes } from './notifications.outcomes.sql.ts';
 import { type DeliveryRow, testType } from './notifications.sql.ts';
-
-/** How the first attempt at a delivery went, in words for the person who asked: without a secret. */
-export interface Outcome {
-  ok: boolean;
-  status?: number | undefined;
-  reason?: string | undefined;
-}
 
 /** Bus topic: an attempt at a delivery of this notification was made. */
 const outcomeTopic = 'notifications.outcome';
@@ -17,27 +11,14 @@ const longestWaitMs = 10_000;
 const lookEveryMs = 1_000;
 
 /** Notes how an attempt at a delivery of a test went, for the gateway at which somebody waits for it. */
-export async function noteOutcome(kernel: Kernel, delivery: DeliveryRow, outcome: Outcome): Promise<void> {
+export async function noteOutcome(kernel: Kernel, delivery: DeliveryRow, outcome: FirstOutcome): Promise<void> {
   const { notification } = delivery;
   if (notification?.type !== testType) return;
   const { id } = notification;
   await inTransaction(kernel.sql, async (tx) => {
-    await tx`
-      update notifications.notifications
-      set outcomes = jsonb_build_object(${delivery.id}::text, ${JSON.stringify(outcome)}::text::jsonb)
-        || coalesce(outcomes, '{}')
-      where id = ${id}`;
+    await addOutcome(tx, id, delivery.id, outcome);
     await kernel.bus.publish(tx, outcomeTopic, { id });
   });
-}
-
-/** By delivery: how its first attempt went. */
-type Outcomes = ReadonlyMap<string, Outcome>;
-
-async function findOutcomes(db: Db, id: string): Promise<Outcomes> {
-  const [row] = await db<{ outcomes: Record<string, Outcome> | null }[]>`
-    select outcomes from notifications.notifications where id = ${id}`;
-  return new Map(Object.entries(row?.outcomes ?? {}));
 }
 
 /** Those who wait in this process for how a test goes. */
@@ -57,26 +38,25 @@ export class OutcomeWaits {
   /** The outcomes of a test that has so many deliveries: once all of them are there, after 10 s, or when `signal` aborts. */
   async wait(id: string, deliveries: number, signal: AbortSignal): Promise<Outcomes> {
     const { clock, sql } = this.#kernel;
-    let [isOver, isNew] = [deliveries === 0, true];
-    let wake = (): void => {};
+    const now = { isOver: deliveries === 0, isNew: true, wake: (): void => {} };
     const look = (): void => {
-      isNew = true;
-      wake();
+      now.isNew = true;
+      now.wake();
     };
     const end = (): void => {
-      isOver = true;
-      wake();
+      now.isOver = true;
+      now.wake();
     };
     this.#waiting.set(id, look);
     signal.addEventListener('abort', end);
     const cancels = [clock.after(longestWaitMs, end), clock.every(lookEveryMs, look)];
     try {
       let found: Outcomes = new Map();
-      while (!isOver && found.size < deliveries) {
+      while (!now.isOver && found.size < deliveries) {
         const { promise, resolve } = Promise.withResolvers<void>();
-        wake = resolve;
-        if (!isNew) await promise;
-        isNew = false;
+        now.wake = resolve;
+        if (!now.isNew) await promise;
+        now.isNew = false;
         found = await findOutcomes(sql, id);
       }
       return found;

@@ -5,7 +5,8 @@ import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { findEmail } from '../accounts/index.ts';
 import { notify } from './notifications.notify.ts';
-import type { Outcome, OutcomeWaits } from './notifications.outcomes.ts';
+import type { OutcomeWaits } from './notifications.outcomes.ts';
+import type { FirstOutcome } from './notifications.outcomes.sql.ts';
 import { findByKey, type NotificationRow, targetsOf, testType } from './notifications.sql.ts';
 import { toRecord } from './notifications.view.ts';
 import { takeTest } from './webhooks/deliver.ts';
@@ -45,7 +46,7 @@ export const sendTest = (waits: OutcomeWaits): Operation =>
     return { notification: toRecord(kernel.config, row), targets };
   });
 
-function targetOf(way: Way, outcomes: ReadonlyMap<string, Outcome>): Target {
+function targetOf(way: Way, outcomes: ReadonlyMap<string, FirstOutcome>): Target {
   if (!('delivery' in way)) return { ...way, sent: false };
   const { delivery, ...target } = way;
   return { ...target, ...told(outcomes.get(delivery)) };
@@ -86,7 +87,7 @@ async function webhookWays(tx: Db, accountId: string, deliveries: readonly Deliv
 }
 
 /** What is said of a delivery. */
-function told(outcome: Outcome | undefined): Pick<Target, 'sent' | 'outcome' | 'status' | 'reason'> {
+function told(outcome: FirstOutcome | undefined): Pick<Target, 'sent' | 'outcome' | 'status' | 'reason'> {
   if (!outcome) return { sent: false, outcome: 'pending', reason: 'it has not answered yet; this is still under way' };
   const { ok, status, reason } = outcome;
   return {
