@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { planWindows, type Silence } from './index.ts';
+import { planWindows, type Silence, silenceOf } from './index.ts';
 
 const minute = 60_000;
 const context = 20_000;
@@ -65,5 +65,23 @@ describe('planned windows', () => {
         for (const { fromMs, toMs } of planWindows(duration, silences)) assert.ok(toMs - fromMs <= 15 * minute);
       }),
     );
+  });
+
+  test('without a sound are known: for sure where the track has louder stretches, likely where all of it is quiet', () => {
+    const total = 30 * minute;
+    const [first, second] = planWindows(total, []);
+    if (!first || !second) assert.fail('two windows');
+    const of = (silences: Silence[]) => [first, second].map((window) => silenceOf(window, silences, total));
+    assert.deepEqual(of([]), [undefined, undefined]);
+    assert.deepEqual(of([{ startMs: 0, endMs: total }]), ['likely', 'likely']);
+    const spoken = { startMs: 2_000, endMs: total };
+    assert.deepEqual(of([spoken]), [undefined, 'sure']);
+    // A cough in it is no speech; a word is.
+    const at = second.startMs + minute;
+    const broken = (ms: number): Silence[] => [
+      { ...spoken, endMs: at },
+      { startMs: at + ms, endMs: total },
+    ];
+    assert.deepEqual([of(broken(250))[1], of(broken(400))[1]], ['sure', undefined]);
   });
 });

@@ -17,15 +17,18 @@ export class SpeechFailed extends Error {
   /** All that may answer later have too much to do: `retryAfterMs` says when the first of them may be asked again. */
   readonly rateLimited: boolean;
   readonly retryAfterMs: number | undefined;
+  /** Each provider found the audio wrong, and neither its key nor its model: it holds no speech, or cannot be read. */
+  readonly ofAudio: boolean;
 
-  constructor(message: string, { final, rateLimited, retryAfterMs }: Kind) {
+  constructor(message: string, { final, rateLimited, retryAfterMs, ofAudio }: Kind) {
     super(message);
+    this.ofAudio = ofAudio;
     this.final = final;
     this.rateLimited = rateLimited;
     this.retryAfterMs = retryAfterMs;
   }
 }
-type Kind = { final: boolean; rateLimited: boolean; retryAfterMs: number | undefined };
+type Kind = { final: boolean; rateLimited: boolean; retryAfterMs: number | undefined; ofAudio: boolean };
 
 /** One provider did not hear a window, and another one may. The message holds no key. */
 export class ProviderFailure extends Error {

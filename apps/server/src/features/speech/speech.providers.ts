@@ -173,6 +173,7 @@ function allFailed(failures: readonly [SpeechEntry, ProviderFailure, number][]):
   const waits = open.flatMap(([, failure, ms]) => (failure.rateLimited ? [ms] : []));
   return new SpeechFailed(failures.map(([{ id }, { message }]) => `${id}: ${message}`).join('; '), {
     final: open.length === 0,
+    ofAudio: failures.every(([, { final, coolMs }]) => final && coolMs === 0),
     rateLimited,
     retryAfterMs: rateLimited ? Math.max(0, Math.ceil(Math.min(...waits))) : undefined,
   });

@@ -88,6 +88,20 @@ describe('a provider of speech that fails', () => {
     assert.equal((await t.call('GET', '/v1/transcripts/usage')).body.used_ms, soundMs);
   });
 
+  test('that refuses silence, or says something about it, fails no recording and adds no word', async () => {
+    await using t = await openTranscripts({ says: hearsTones });
+    const id = await t.begin();
+    // A microphone that was off beside a voice.
+    await t.finalize(id, { mic: toneRecording([], soundMs), system: sound });
+    const record = await t.over(id);
+    assert.deepEqual([record.status, t.asked.length, textIn(record)], ['ready', 1, spoken]);
+    t.speech.says = answers({ err_code: 'BAD_AUDIO', err_msg: 'no speech was found' }, 400);
+    const quiet = await t.begin();
+    await t.finalize(quiet, { mixed: toneRecording([], soundMs) });
+    const nothing = await t.over(quiet);
+    assert.deepEqual([nothing.status, textIn(nothing)], ['ready', '']);
+  });
+
   test('that asks for patience costs no try', async () => {
     await using t = await openTranscripts({
       says: failsFirst(3, answers({ error: 'slow down' }, 429, { 'retry-after': '1' })),

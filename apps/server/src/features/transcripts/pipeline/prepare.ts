@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { planWindows } from '@svc/speech';
+import { planWindows, silenceOf } from '@svc/speech';
 import type { MediaFiles } from '../../media/index.ts';
 import type { SpeechProviders } from '../../speech/index.ts';
 import type { Uploads } from '../../uploads/index.ts';
@@ -76,8 +76,10 @@ async function windowsOf(
     const { durationMs, silences } = await files.use(step.account_id, step.transcript_id, track, (file) =>
       media.silences(file, signal),
     );
-    for (const window of planWindows(durationMs, silences))
-      planned.push({ kind: 'window' as const, track, n: window.n, given: { window } });
+    for (const window of planWindows(durationMs, silences)) {
+      const silence = silenceOf(window, silences, durationMs);
+      planned.push({ kind: 'window' as const, track, n: window.n, given: { window, ...(silence && { silence }) } });
+    }
   }
   return planned;
 }

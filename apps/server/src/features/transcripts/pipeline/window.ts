@@ -1,9 +1,9 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { type Heard, spreadWords, type Window } from '@svc/speech';
+import { type Heard, type silenceOf, spreadWords, type Window } from '@svc/speech';
 import { writeUsage } from '../../../kernel/records/usage.ts';
 import { Share } from '../../../kernel/share/share.ts';
-import { NoProvider, type SpeechHeard } from '../../speech/index.ts';
+import { NoProvider, SpeechFailed, type SpeechHeard } from '../../speech/index.ts';
 import { vocabularyOf } from '../library/vocabulary.sql.ts';
 import type { Track, TranscriptRow } from '../transcripts.rows.ts';
 import { addCost } from '../transcripts.sql.ts';
@@ -24,7 +24,7 @@ export function hearWindow(parts: PipelineParts, voices: Voices): StepWork {
   return async (step, signal) => {
     if (speech.isEmpty) throw new NoProvider();
     const started = kernel.clock.monotonic();
-    const { window } = step.given as { window: Window };
+    const { window, silence } = step.given as { window: Window; silence?: ReturnType<typeof silenceOf> };
     const row = await transcripts.get(kernel.background, step.account_id, step.transcript_id);
     // After a failure windows are tried again without a preparation, which says that it goes on otherwise.
     if (row.state === 'queued')
@@ -38,7 +38,10 @@ export function hearWindow(parts: PipelineParts, voices: Voices): StepWork {
     );
     const language = languageOfRow(row) ?? undefined;
     const durationMs = window.toMs - window.fromMs;
-    const heard = await speech.hear({ ...part, durationMs, terms, ...(language && { language }) }, signal);
+    const asked = { ...part, durationMs, terms, ...(language && { language }) };
+    const isSilent = silence === 'sure' || (silence === 'likely' && isDigitalSilence(part.bytes, durationMs));
+    // Providers refuse what holds no speech, and models say something all the same.
+    const heard = isSilent ? nothingHeard : await hearQuiet(speech.hear(asked, signal), silence);
     // No voice is stored: what joins speakers over windows stays in the memory of this process.
     const { embeddings, ...kept } = heard;
     if (embeddings) voices.keep(step, embeddings);
@@ -49,6 +52,21 @@ export function hearWindow(parts: PipelineParts, voices: Voices): StepWork {
       await settling.windowOver(held);
     });
   };
+}
+
+const nothingHeard = { words: [], provider: 'none', model: 'none', costMicroUsd: 0 } satisfies SpeechHeard;
+
+/** FLAC of samples that are all alike, or nearly: 50 bytes a second behind a head of 8 KiB; a whisper takes 8,000. */
+const isDigitalSilence = (bytes: number, durationMs: number): boolean => bytes < 10_000 + durationMs / 5;
+
+/** What providers refuse because nothing sounds in it was heard: it is no reason for a recording to fail. */
+async function hearQuiet(hearing: Promise<SpeechHeard>, silence: 'likely' | 'sure' | undefined): Promise<SpeechHeard> {
+  try {
+    return await hearing;
+  } catch (error) {
+    if (silence === undefined || !(error instanceof SpeechFailed) || !error.ofAudio) throw error;
+    return nothingHeard;
+  }
 }
 
 /** A second past the end of the audio is a rounding, more is not. */
