@@ -2,6 +2,7 @@ import { Readability } from '@mozilla/readability';
 import type { Block } from './blocks.ts';
 import { Boilerplate } from './boilerplate.ts';
 import { type DomNode, type Element, idAttribute, isWithin, lengthOf, type Tree } from './dom.ts';
+import { SpanRoom } from './walk.spans.ts';
 import { blocksOf } from './walk.ts';
 
 /** Readability reads a page several times, and each element's text anew: beyond these its time is seconds. */
@@ -41,9 +42,9 @@ export function articleOf(tree: Tree, base: string): Article {
   const verdict = isClear || isLarge ? undefined : readability(tree);
   const root = verdict === undefined ? main : choose(tree, main, whole, verdict);
   const boilerplate = new Boilerplate(root);
-  const found = blocksOf(root, { base, drops: (element) => boilerplate.has(element) });
+  const found = blocksOf(root, { base, room: new SpanRoom(), drops: (element) => boilerplate.has(element) });
   // A page of nothing but forms or menus is these.
-  const blocks = found.length > 0 ? found : blocksOf(tree.root, { base, drops: () => false });
+  const blocks = found.length > 0 ? found : blocksOf(tree.root, { base, room: new SpanRoom(), drops: () => false });
   return { blocks, title: verdict?.title ?? '', byline: verdict?.byline ?? '' };
 }
 

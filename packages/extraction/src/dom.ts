@@ -64,7 +64,7 @@ const unseen = new Set(
 const kept = new Set(
   (
     'href src alt class id role style hidden aria-hidden lang content name property http-equiv rel datetime itemprop ' +
-    'start colspan title data-lang data-language type open value reversed itemtype label'
+    'start colspan rowspan title data-lang data-language type open value reversed itemtype label'
   ).split(' '),
 );
 

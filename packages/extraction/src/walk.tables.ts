@@ -1,4 +1,6 @@
+import type { Run } from './blocks.ts';
 import type { Element } from './dom.ts';
+import { type Cell, joinHeads, type SpanRoom, spread, widthOf } from './walk.spans.ts';
 
 const sections = new Set(['thead', 'tbody', 'tfoot']);
 const inCells = new Set(['table', 'h1', 'h2', 'h3', 'pre', 'form', 'blockquote', 'article', 'section', 'iframe', 'hr']);
@@ -6,12 +8,12 @@ const inCells = new Set(['table', 'h1', 'h2', 'h3', 'pre', 'form', 'blockquote',
 const elementsIn = (element: Element): Element[] => element.children.filter((child) => typeof child !== 'string');
 
 /** Rows, with the part that each stands in. */
-function rowElements(table: Element): { row: Element; isHead: boolean }[] {
+function rowElements(table: Element): { row: Element; group: Element; isHead: boolean }[] {
   return elementsIn(table).flatMap((child) => {
-    if (child.tag === 'tr') return [{ row: child, isHead: false }];
+    if (child.tag === 'tr') return [{ row: child, group: table, isHead: false }];
     if (!sections.has(child.tag)) return [];
     const rows = elementsIn(child).filter(({ tag }) => tag === 'tr');
-    return rows.map((row) => ({ row, isHead: child.tag === 'thead' }));
+    return rows.map((row) => ({ row, group: child, isHead: child.tag === 'thead' }));
   });
 }
 
@@ -35,12 +37,55 @@ export function isDataTable(table: Element): boolean {
   return hasHeader || cells.every(({ textLength }) => textLength < 800);
 }
 
-/** Cells of a data table. The first row names the columns when it stands in `<thead>` or has `<th>` only. */
-export function rowsOf(table: Element): { caption: Element | undefined; header: boolean; rows: Element[][] } {
+/** A data table as it is read. */
+interface Read {
+  /** What stands above it: its caption, and heads that are over all of its columns. */
+  readonly above: readonly (readonly Run[])[];
+  /** The first row names the columns. */
+  readonly header: boolean;
+  readonly rows: readonly (readonly (readonly Run[])[])[];
+}
+
+/**
+ * A data table, each value in the columns and rows that it covers. The first rows name the columns where they stand in
+ * `<thead>` or have `<th>` only; several are joined.
+ */
+export function readTable(table: Element, room: SpanRoom, inline: (element: Element) => readonly Run[]): Read {
   const caption = elementsIn(table).find(({ tag }) => tag === 'caption');
-  const all = rowElements(table).map(({ row, isHead }) => ({ cells: cellsIn(row), isHead }));
-  const rows = all.filter(({ cells }) => cells.length > 0);
-  const [first] = rows;
-  const header = first !== undefined && (first.isHead || first.cells.every(({ tag }) => tag === 'th'));
-  return { caption, header, rows: rows.map(({ cells }) => cells) };
+  const groups: { group: Element; isHead: boolean; cells: Cell[][] }[] = [];
+  for (const { row, isHead, group } of rowElements(table)) {
+    if (groups.at(-1)?.group !== group) groups.push({ group, isHead, cells: [] });
+    groups.at(-1)?.cells.push(cellsIn(row).map((cell) => toCell(cell, inline(cell))));
+  }
+  const width = widthOf(groups.flatMap(({ cells }) => cells));
+  const all = groups.flatMap(({ cells, isHead }) => {
+    const spans = spread(cells, width, room);
+    return cells.map((own, at) => ({
+      isHead: isHead || (own.length > 0 && own.every((cell) => cell.isHead)),
+      isWhole: own.length === 1 && width > 1 && spans[at]?.length === 1,
+      isOwn: own.some(({ runs }) => runs.length > 0),
+      values: spans[at] ?? [],
+    }));
+  });
+  const rows = all.filter(({ isOwn }) => isOwn);
+  const isBody = rows.findIndex(({ isHead }) => !isHead);
+  const heads = rows.slice(0, Math.max(isBody, 0));
+  // A row of one head below those of the columns parts the table.
+  const last = heads.findLastIndex(({ isWhole }) => !isWhole) + 1;
+  const named = heads.slice(0, last).filter(({ isWhole }) => !isWhole);
+  const titles = heads.slice(0, last).filter(({ isWhole }) => isWhole);
+  const head = named.length > 0 ? [joinHeads(named.map(({ values }) => values))] : [];
+  return {
+    above: [...(caption ? [inline(caption)] : []), ...titles.flatMap(({ values }) => values)],
+    header: head.length > 0 || (isBody === -1 && rows.length > 0),
+    rows: [...head, ...rows.slice(last).map(({ values }) => values)],
+  };
+}
+
+function toCell({ tag, attributes }: Element, runs: readonly Run[]): Cell {
+  const count = (name: string): number | undefined => {
+    const written = /^\s*(\d{1,5})/.exec(attributes[name] ?? '')?.[1];
+    return written === undefined ? undefined : Number(written);
+  };
+  return { runs, isHead: tag === 'th', columns: Math.max(1, count('colspan') ?? 1), rows: count('rowspan') ?? 1 };
 }

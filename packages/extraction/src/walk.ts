@@ -4,7 +4,8 @@ import { collapse, safeUrl } from './text.ts';
 import { partingOf } from './partings.ts';
 import { blockTags } from './visible.ts';
 import { isGutter, languageOf, verbatim } from './walk.code.ts';
-import { isDataTable, rowsOf } from './walk.tables.ts';
+import type { SpanRoom } from './walk.spans.ts';
+import { isDataTable, readTable } from './walk.tables.ts';
 import { type Marks, RunBuffer } from './walk.runs.ts';
 
 /** How a walk goes about. */
@@ -13,6 +14,8 @@ interface Course {
   readonly base: string;
   /** Whether an element is no content; it is left out with all in it. */
   readonly drops: (element: Element) => boolean;
+  /** What cells of its tables that cover others may add. */
+  readonly room: SpanRoom;
 }
 
 /** Lists and quotes nest this deep; what is deeper is read as text of the last. */
@@ -120,14 +123,10 @@ class Walk {
 
   private table(element: Element): void {
     this.flush();
-    const { caption, header, rows } = rowsOf(element);
-    if (caption !== undefined) {
-      const runs = inlineOf(caption, this.course, this.nesting + 1);
-      if (runs.length > 0) this.blocks.push({ type: 'paragraph', runs });
-    }
-    const read = rows.map((row) => row.map((cell) => inlineOf(cell, this.course, this.nesting + 1)));
-    const full = read.filter((row) => row.some((cell) => cell.length > 0));
-    if (full.length > 0) this.blocks.push({ type: 'table', header: header && full.length === read.length, rows: full });
+    const inline = (part: Element): Run[] => inlineOf(part, this.course, this.nesting + 1);
+    const { above, header, rows } = readTable(element, this.course.room, inline);
+    for (const runs of above) if (runs.length > 0) this.blocks.push({ type: 'paragraph', runs });
+    if (rows.length > 0) this.blocks.push({ type: 'table', header, rows });
   }
 
   private list(element: Element): void {

@@ -35,10 +35,15 @@ function itemMarkdown(item: readonly Block[], bullet: string): string {
   return prefixed(text, bullet, ' '.repeat(bullet.length));
 }
 
+/** Cells of a table whose short rows are filled up. */
+const mostPadded = 100_000;
+
 function table(rows: readonly (readonly (readonly Run[])[])[], header: boolean): string {
   const width = rows.reduce((most, row) => Math.max(most, row.length), 0);
+  // Rows may have fewer cells than the head; where a hostile table has many, its gaps are not drawn.
+  const least = width * rows.length > mostPadded ? 1 : width;
   const line = (cells: readonly string[]): string =>
-    `| ${Array.from({ length: width }, (_, at) => cells[at] ?? '').join(' | ')} |`;
+    `| ${[...cells, ...Array.from({ length: Math.max(0, least - cells.length) }, () => '')].join(' | ')} |`;
   const cell = (runs: readonly Run[]): string =>
     inline(runs)
       .replace(/\s*\n\s*/g, ' ')
@@ -46,7 +51,9 @@ function table(rows: readonly (readonly (readonly Run[])[])[], header: boolean):
   const [first, ...rest] = rows.map((row) => line(row.map(cell)));
   const rule = line(Array.from({ length: width }, () => '---'));
   // A table of Markdown has a header always; one without gets empty names.
-  return (header ? [first, rule, ...rest] : [line([]), rule, first, ...rest]).join('\n');
+  return (header ? [first, rule, ...rest] : [line(Array.from({ length: width }, () => '')), rule, first, ...rest]).join(
+    '\n',
+  );
 }
 
 /** Line breaks as spaces. A pattern with the white space around them takes squared time on much of it. */

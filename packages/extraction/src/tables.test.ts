@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { content, readBody } from './testing.ts';
+
+const rowsOf = async (table: string): Promise<string[]> => content(await readBody(`<main>${table}</main>`)).split('\n');
+
+describe('a table whose cells cover others', () => {
+  const towns = `<table><tr><th>Town<th>Year<th>Houses
+    <tr><td rowspan=2>Cluj<td>2019<td>7<tr><td>2020<td>8
+    <tr><td rowspan=0>Iași<td colspan=2>closed<tr><td>2021<td>9</table>`;
+
+  test('has each value in the rows and columns that it covers, in each format', async () => {
+    assert.deepEqual(await rowsOf(towns), [
+      'Town\tYear\tHouses',
+      'Cluj\t2019\t7',
+      'Cluj\t2020\t8',
+      'Iași\tclosed\tclosed',
+      'Iași\t2021\t9',
+    ]);
+    const page = await readBody(`<main>${towns}</main>`);
+    assert.ok(content(page, 'markdown').includes('| Cluj | 2020 | 8 |\n'));
+    assert.ok(content(page, 'html').includes('<tr><td>Cluj</td><td>2020</td><td>8</td></tr>'));
+  });
+
+  test('has one row of heads, of all that stand over a column, and its title above', async () => {
+    const table = (open: string, close: string): string =>
+      `<table>${open}<tr><th colspan=5>Sales<tr><th rowspan=2>Town<th colspan=2>2023<th colspan=2>2024
+      <tr><th>Q1<th>Q2<th>Q1<th>Q2${close}<tr><td>Cluj<td>1<td>2<td>3<td>4
+      <tr><th colspan=5>Abroad<tr><td>Wien<td>5<td>6<td>7<td>8</table>`;
+    for (const [open, close] of [
+      ['<thead>', '</thead><tbody>'],
+      ['', ''],
+    ] as const)
+      assert.deepEqual(await rowsOf(table(open, close)), [
+        'Sales',
+        '',
+        'Town\t2023 Q1\t2023 Q2\t2024 Q1\t2024 Q2',
+        'Cluj\t1\t2\t3\t4',
+        'Abroad',
+        'Wien\t5\t6\t7\t8',
+      ]);
+  });
+
+  test('leaves a gap below what a shorter row does not reach', async () => {
+    assert.deepEqual(await rowsOf('<table><tr><td>a<td>b<td rowspan=2>c<tr><td>d<tr><td>e<td>f<td>g</table>'), [
+      'a\tb\tc',
+      'd\t\tc',
+      'e\tf\tg',
+    ]);
+  });
+
+  test('stays small whatever numbers and texts it has', async () => {
+    const long = 'word '.repeat(20_000);
+    for (const table of [
+      `<tr><td rowspan=65534 colspan=1000>x<td>y${'<tr><td>z'.repeat(5_000)}`,
+      `<tr>${'<td colspan=1000 rowspan=65534>x'.repeat(1_000)}${'<tr><td>z'.repeat(5_000)}`,
+      `<tr><td rowspan=65534>${long}<td>y${'<tr><td>z'.repeat(5_000)}`,
+      `<tr>${'<td>x'.repeat(10_000)}${'<tr><td>z'.repeat(5_000)}`,
+    ]) {
+      const page = await readBody(`<main><table><caption>c</caption>${table}</table></main>`);
+      const { blocks } = page;
+      const cells = blocks.flatMap((block) => (block.type === 'table' ? block.rows.flat() : []));
+      const units = cells.flat().reduce((sum, { text }) => sum + text.length, 0);
+      assert.ok(cells.length < 100_000 && units < 800_000, `${cells.length} ${units}`);
+      for (const format of ['text', 'markdown', 'html'] as const) assert.ok(content(page, format).length <= 1_000_000);
+    }
+  });
+});
