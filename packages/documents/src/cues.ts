@@ -1,3 +1,4 @@
+import { withLead } from '@svc/speech';
 import type { DocumentCue } from './document.ts';
 import { clean, clockOf, oneLine, padded } from './text.ts';
 
@@ -31,6 +32,9 @@ function time(ms: number, point: string): string {
   return `${padded(hours)}:${padded(minutes)}:${padded(seconds)}${point}${padded(rest, 3)}`;
 }
 
+/** What stands before what somebody says in SubRip, which has no voices. */
+export const leadOf = (name: string): string => (name === '' ? '' : `${oneLine(name)}:`);
+
 /**
  * Subtitles as SubRip (document 1, Transcripts: export). `nameOf` says what a speaker's label stands for; the name
  * stands before the text when the speaker changes. SubRip has no escapes: an invisible joiner breaks what players take
@@ -39,9 +43,9 @@ function time(ms: number, point: string): string {
 export function toSrt(cues: readonly DocumentCue[], nameOf: (label: string) => string): string {
   let last = '';
   const blocks = readyCues(cues, nameOf).map(({ startMs, endMs, lines, name }, at) => {
-    const lead = name === '' || name === last ? '' : `${name}: `;
+    const lead = name === last ? '' : leadOf(name);
     last = name;
-    const text = plainCue(`${lead}${lines.join('\n')}`);
+    const text = plainCue(withLead(lead, lines).join('\n'));
     return `${at + 1}\n${time(startMs, ',')} --> ${time(endMs, ',')}\n${text}\n`;
   });
   return blocks.join('\n');

@@ -57,7 +57,7 @@ export interface SharedDocument {
   expiresAt: Date | null;
 }
 
-/** One subtitle: `lines` are broken already (two of 42 characters at most), `speaker` is a label. */
+/** One subtitle: `lines` are broken already (two of 42 columns at most), `speaker` is a label. */
 export interface DocumentCue {
   startMs: number;
   endMs: number;

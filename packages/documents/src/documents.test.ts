@@ -365,6 +365,24 @@ describe('subtitles', () => {
     assert.equal(toVtt([], nameOf), 'WEBVTT\n');
   });
 
+  test('a long name in SubRip has a line of its own before a full line, and no line is longer than 42', () => {
+    const line = 'Acesta este un rând de patruzeci de semne.';
+    const cue = { startMs: 0, endMs: 1_000, speaker: 'S1' };
+    const long = 'Dr. Anamaria Popescu-Tăriceanu';
+    assert.match(
+      toSrt([{ ...cue, lines: [line] }], () => long),
+      new RegExp(`\n${long}:\n${line}\n$`),
+    );
+    assert.match(
+      toSrt([{ ...cue, lines: ['Da.'] }], () => long),
+      new RegExp(`\n${long}: Da\\.\n$`),
+    );
+    assert.match(
+      toSrt([{ ...cue, lines: [line] }], () => '今'.repeat(40)),
+      new RegExp(`\n今{20}…\n${line}\n$`),
+    );
+  });
+
   test('ffmpeg finds each cue once, at its time, whatever its text', () => {
     const lines = fc.array(hostile, { maxLength: 3 });
     fc.assert(

@@ -6,7 +6,7 @@ export type {
   SharedDocument,
   TranscriptDocument,
 } from './document.ts';
-export { toSrt, toVtt } from './cues.ts';
+export { leadOf, toSrt, toVtt } from './cues.ts';
 export { contentDisposition } from './disposition.ts';
 export { toMarkdown } from './markdown.ts';
 export { toText } from './plain.ts';

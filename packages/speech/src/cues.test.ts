@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { type Cue, cuesOf } from './index.ts';
+import { type Cue, cuesOf, withLead } from './index.ts';
+import { columnsOf } from './width.ts';
 
 type Said = Parameters<typeof cuesOf>[0][number];
 
@@ -62,7 +63,7 @@ function check(cues: readonly Cue[]): void {
     assert.ok(endMs - startMs >= 1_000 && endMs - startMs <= 7_000);
     assert.ok(startMs >= (cues[n - 1]?.endMs ?? 0), 'two cues at once');
     assert.ok(lines.length === 1 || lines.length === 2);
-    for (const line of lines) assert.ok(line.length >= 1 && line.length <= 42, line);
+    for (const line of lines) assert.ok(line.length >= 1 && columnsOf(line) <= 42, line);
   }
 }
 
@@ -79,6 +80,36 @@ describe('subtitles', () => {
         );
       }),
       { numRuns: 1_000 },
+    );
+  });
+
+  test('count signs of East Asia and emoji twice, and neither marks nor signs that join', () => {
+    for (const [text, columns] of [
+      ['bună ziua', 9],
+      ['e\u0301a\u0323', 2],
+      ['今天，ｱＡ', 9],
+      ['한국어', 6],
+      ['👩‍👩‍👧‍👦🇷🇴☺️☺', 7],
+    ] as const)
+      assert.equal(columnsOf(text), columns, text);
+    const [cue] = cuesOf([{ speaker: 'S1', startMs: 0, endMs: 9_000, text: '今天我们讨论发布计划'.repeat(6) }]);
+    assert.ok(cue?.lines.every((line) => line.length <= 21));
+  });
+
+  test('leave room for who speaks before the first line of each utterance, or a line', () => {
+    const name = fc.oneof(
+      fc.constant('Dr. Anamaria Popescu-Tăriceanu:'),
+      fc.string({ unit: 'grapheme', minLength: 1 }),
+    );
+    fc.assert(
+      fc.property(utterance, name, (said, lead) => {
+        for (const [n, { lines }] of cuesOf([said], () => lead).entries()) {
+          const shown = n === 0 ? withLead(lead, lines) : lines;
+          assert.ok(shown.length <= 2, shown.join('|'));
+          for (const line of shown) assert.ok(columnsOf(line) <= 42, line);
+        }
+      }),
+      { numRuns: 500 },
     );
   });
 

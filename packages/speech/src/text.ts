@@ -64,22 +64,24 @@ function inDictionary(run: string): string[] {
 }
 
 /**
- * A text in pieces of at most `most` UTF-16 units. No grapheme is split, but one that is longer than `most` is, between its
- * code points.
+ * A text in pieces of at most `most` UTF-16 units, or what else `size` counts. No grapheme is split, but one that is longer
+ * than `most` is, between its code points.
  */
-export function pieces(text: string, most: number): string[] {
-  if (text.length <= most) return [text];
+export function pieces(text: string, most: number, size = (part: string): number => part.length): string[] {
+  if (size(text) <= most) return [text];
   const found: string[] = [];
   let piece = '';
+  let taken = 0;
   const add = (part: string) => {
-    if (piece !== '' && piece.length + part.length > most) {
+    if (piece !== '' && taken + size(part) > most) {
       found.push(piece);
-      piece = '';
+      [piece, taken] = ['', 0];
     }
     piece += part;
+    taken += size(part);
   };
   for (const { segment } of new Intl.Segmenter('und', { granularity: 'grapheme' }).segment(text)) {
-    if (segment.length <= most) add(segment);
+    if (size(segment) <= most) add(segment);
     else for (const point of segment) add(point);
   }
   return piece === '' ? found : [...found, piece];

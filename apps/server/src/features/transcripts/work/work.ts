@@ -1,4 +1,4 @@
-import { toSharePage, toSrt, toVtt, type SharedDocument, type TranscriptDocument } from '@svc/documents';
+import { leadOf, toSharePage, toSrt, toVtt, type SharedDocument, type TranscriptDocument } from '@svc/documents';
 import { extractInsights, type Insights, readInsights, type Recording } from '@svc/insights';
 import { assemble, type Assembled, cuesOf } from '@svc/speech';
 import type { transcript } from '@svc/contract';
@@ -65,13 +65,13 @@ export async function doWork(work: TranscriptWork): Promise<WorkResults[keyof Wo
 
 async function toSubtitles(format: 'srt' | 'vtt', { utterances, words, names }: Subtitled): Promise<string> {
   const all = await unpackWords(words);
-  const cues = cuesOf(
-    utterances.map(({ seq, isEdited, ...said }) => {
-      const own = isEdited ? undefined : all.get(seq);
-      return { ...said, ...(own && { words: own }) };
-    }),
-  );
   const nameOf = (label: string): string => names.get(label) ?? label;
+  const said = utterances.map(({ seq, isEdited, ...one }) => {
+    const own = isEdited ? undefined : all.get(seq);
+    return { ...one, ...(own && { words: own }) };
+  });
+  // WebVTT names the speaker where a player shows it, or does not: beside the lines.
+  const cues = format === 'srt' ? cuesOf(said, (label) => leadOf(nameOf(label))) : cuesOf(said);
   return format === 'srt' ? toSrt(cues, nameOf) : toVtt(cues, nameOf);
 }
 
