@@ -3,7 +3,17 @@ import { ConfigError } from './config.error.ts';
 /** In the data dir: settings that every command finds, whatever terminal it is in. */
 export const settingsFileName = 'settings.env';
 
-/** Reads a settings file: `SVC_X=value` a line, `#` begins a comment, quotes around a value are dropped. */
+/**
+ * A value behind `=`: what quotes enclose, which drops them, else all until a blank and `#`. Without that a folder is made that
+ * is called as its comment; a `#` within a word is part of a password.
+ */
+function valueOf(written: string): string {
+  if (/^#/.test(written)) return '';
+  const [, , inner] = /^(["'])(.*?)\1(?:\s+#.*)?$/.exec(written) ?? /^(["'])(.*)\1$/.exec(written) ?? [];
+  return inner ?? written.replace(/\s+#.*$/, '');
+}
+
+/** Reads a settings file: `SVC_X=value` a line, `#` after a blank begins a comment, quotes around a value are dropped. */
 export function parseSettings(text: string, file: string): Record<string, string> {
   const lines = text.split(/\r?\n/).map((line, index) => ({ line: line.trim(), number: index + 1 }));
   return Object.fromEntries(
@@ -15,7 +25,7 @@ export function parseSettings(text: string, file: string): Record<string, string
         if (name === undefined) throw new ConfigError(`${file}: line ${number} must look like SVC_PORT=8080`);
         if (name === 'SVC_DATA_DIR')
           throw new ConfigError(`${file}: SVC_DATA_DIR says where this file is; set it outside`);
-        return [name, /^(["']).*\1$/.test(value) ? value.slice(1, -1) : value];
+        return [name, valueOf(value)];
       }),
   );
 }

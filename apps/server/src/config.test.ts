@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { parseSettings } from './config.file.ts';
 import { ConfigError, loadConfig, type SettingName, settingRows, unknownSettings } from './config.ts';
 import { secretOfFlag } from './config.secrets.ts';
 
@@ -37,6 +38,23 @@ describe('settings', () => {
     assert.deepEqual([config.dataRegion, config.appScheme, config.logLevel], ['eu-local', 'svc', 'info']);
     assert.deepEqual([config.tls, config.providersFile], [undefined, undefined]);
     assert.ok(Object.isFrozen(config));
+  });
+
+  test('a comment behind a value in the settings file is no part of it, a # within one or in quotes is', () => {
+    const lines = [
+      'SVC_BACKUP_DIR=/mnt/nas # every night',
+      'SVC_DATA_REGION=a#b',
+      `SVC_APP_SCHEME='c # d' # e`,
+      'SVC_LOG_LEVEL="f" # g "h"',
+      'SVC_HOST= # none',
+    ];
+    assert.deepEqual(parseSettings(lines.join('\n'), 'settings.env'), {
+      SVC_BACKUP_DIR: '/mnt/nas',
+      SVC_DATA_REGION: 'a#b',
+      SVC_APP_SCHEME: 'c # d',
+      SVC_LOG_LEVEL: 'f',
+      SVC_HOST: '',
+    });
   });
 
   test('an empty variable counts as none', () => {

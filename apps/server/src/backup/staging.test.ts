@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { settleRestore, unsettledRestore } from './staging.ts';
+import { requireEmpty, settleRestore, unsettledRestore } from './staging.ts';
 
 test('a link in the place of a restore is never followed: what it leads to stays where it is', () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-staging-'));
@@ -31,6 +31,18 @@ test('a restore that was done but for its last renames is finished by the next l
     assert.deepEqual(readdirSync(folder).toSorted(), ['first', 'second']);
     assert.ok(!existsSync(staging));
     assert.equal(settleRestore(folder), false);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('a folder is empty for a restore when it has only what file systems and desktops put there', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-staging-'));
+  try {
+    for (const name of ['.snapshot', '.DS_Store', '.Trash-1000', '._x', 'lost+found']) mkdirSync(join(folder, name));
+    requireEmpty(folder);
+    writeFileSync(join(folder, '.env'), 'x');
+    assert.throws(() => requireEmpty(folder), /is not empty \(\.env\)/);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

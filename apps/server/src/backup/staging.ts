@@ -11,11 +11,16 @@ const doneName = 'complete';
 /** Names that an empty data dir may have: of file systems, of a restore, and of the lock that it holds. */
 const noContent = new Set(['lost+found', stagingName, 'restore.lock']);
 
+/** What file systems, desktops and snapshots put into any folder by themselves. */
+const foreign =
+  /^(?:\.snapshots?|\.zfs|\.nfs[0-9a-f]+|\.fseventsd|\.Spotlight-V100|\.Trash(?:es|-\d+)?|\.TemporaryItems|\.DS_Store|\.localized|\._.*|\.directory|\.hidden|@eaDir|#recycle|#snapshot)$/;
+
 const stagingOf = (dataDir: string): string => join(dataDir, stagingName);
 
 /** Throws `CommandError` unless the data dir is empty, or holds a restore that was interrupted. */
 export function requireEmpty(dataDir: string): void {
-  const others = existsSync(dataDir) ? readdirSync(dataDir).filter((name) => !noContent.has(name)) : [];
+  const names = existsSync(dataDir) ? readdirSync(dataDir) : [];
+  const others = names.filter((name) => !noContent.has(name) && !foreign.test(name));
   if (others.length === 0) return;
   throw new CommandError(
     `${dataDir} is not empty (${others.slice(0, 3).join(', ')}): name another with --data-dir, or move it away first`,
