@@ -606,6 +606,27 @@ describe('an independent client of the identity provider', () => {
     );
   });
 
+  test('a network registers 30 apps an hour that nobody lets in; those that somebody let in do not count for it', async () => {
+    const body = { redirect_uris: [callback] };
+    const { sql } = t.gateway.kernel;
+    const ownOnes = sql`model = 'Client' and created_at > now() - interval '1 hour'`;
+    const register = async (): Promise<number> => (await http(authUrl, '/register', { body })).status;
+    // What was let in is kept for longer, see keepClient.
+    await sql`update auth.records set expires_at = now() + interval '30 days' where ${ownOnes}`;
+    for (let n = 0; n < 30; n += 1) assert.equal(await register(), 201, `${n}`);
+    assert.equal(await register(), 429);
+    await sql`update auth.records set expires_at = now() + interval '30 days' where ${ownOnes}`;
+    assert.equal(await register(), 201);
+    // However many came to something, they are bounded too.
+    await sql`insert into auth.records (model, id_hash, payload, address, created_at, expires_at)
+      select model, decode(md5(n::text), 'hex'), payload, address, created_at, expires_at
+      from (select * from auth.records where ${ownOnes} limit 1) r, generate_series(1, 120) n`;
+    await sql`update auth.records set expires_at = now() + interval '30 days' where ${ownOnes}`;
+    assert.equal(await register(), 429);
+    await sql`update auth.records set created_at = now() - interval '2 hours' where ${ownOnes}`;
+    assert.equal(await register(), 201);
+  });
+
   test('below its address everything that fails is an error with a description: JSON, or a page for browsers', async () => {
     const wrong: [string, string, number][] = [
       ['GET', '/nothing', 404],

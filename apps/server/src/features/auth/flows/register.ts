@@ -9,8 +9,9 @@ import { kindOfRedirect } from '../provider/redirects.ts';
 import type { FlowParts } from './parts.ts';
 import type { PageVisit } from './visit.ts';
 
-/** Apps that one network may register in an hour, and that may wait to be let in. */
-const mostRecent = 10;
+/** Apps that one network may register in an hour: those that nobody let in, and all. A household starts several clients anew. */
+const mostRecent = { unused: 30, all: 120 };
+/** Apps that may wait to be let in. */
 const mostUnused = 1_000;
 const mostUris = 10;
 
@@ -58,11 +59,12 @@ export async function register(visit: PageVisit, { kernel, identity }: FlowParts
   }
 }
 
-/** Writes an app down. Throws 429 for the eleventh of its network in an hour; of all others the largest crowd makes room. */
+/** Writes an app down. Throws 429 for one too many of its network in an hour; of all others the largest crowd makes room. */
 async function keep(kernel: FlowParts['kernel'], id: string, metadata: AdapterPayload, network: string): Promise<void> {
   const record = recordOf(kernel, 'Client', { id, payload: metadata, expiresIn: unusedSeconds, network });
   await inTransaction(kernel.sql, async (tx) => {
-    if ((await makeRoomForClient(tx, network, mostUnused)) >= mostRecent)
+    const { all, unused } = await makeRoomForClient(tx, network, mostUnused);
+    if (unused >= mostRecent.unused || all >= mostRecent.all)
       throw new ApiError('rate_limit_exceeded', 'too many apps of this network registered; try again later', {
         headers: { 'retry-after': '3600' },
       });

@@ -44,17 +44,23 @@ const unused = (db: Db) => ({
   since: db`created_at`,
 });
 
+/** Apps that a network registered within an hour. */
+interface Recent {
+  all: number;
+  unused: number;
+}
+
 /**
  * Makes room for an app that registers itself where `most` wait to be let in; answers how many came from its network within an
- * hour. Holds until the transaction ends: the next to register counts this one too.
+ * hour, and how many of these nobody let in. Holds until the transaction ends: the next to register counts this one too.
  */
-export async function makeRoomForClient(db: Db, network: string, most: number): Promise<number> {
+export async function makeRoomForClient(db: Db, network: string, most: number): Promise<Recent> {
   await db`select pg_advisory_xact_lock(hashtextextended('auth.registrations', 0))`;
   if ((await countHeld(db, unused(db), most)) >= most) await makeRoom(db, unused(db), Math.ceil(most / 100));
-  const [row] = await db<{ n: number }[]>`
-    select count(*)::int as n from auth.records
+  const [row] = await db<Recent[]>`
+    select count(*)::int as all, (count(*) filter (where ${unused(db).held}))::int as unused from auth.records
     where model = 'Client' and address = ${network} and created_at > now() - interval '1 hour'`;
-  return row?.n ?? 0;
+  return row ?? { all: 0, unused: 0 };
 }
 
 /** An app that registered itself was let in or used: it is kept for longer than `seconds`, in which its grant ends unused. */
