@@ -30,6 +30,23 @@ describe('a page that its script draws', () => {
     }
   });
 
+  test('is read from whatever short text it holds, where it shows none', async () => {
+    const short = 'The Widget Works was founded in 1911 by Ana Pop in Cluj.';
+    const data = (of: object): string =>
+      `<script id="__NEXT_DATA__" type="application/json">${JSON.stringify(of)}</script>`;
+    const linked = (of: object): string => `<script type="application/ld+json">${JSON.stringify(of)}</script>`;
+    for (const [more, needsScript] of [
+      [linked({ '@type': 'NewsArticle', headline: 'h', articleBody: short }), false],
+      [data({ props: { post: { id: 'x', body: sentence } } }), false],
+      [linked({ '@type': 'Product', name: 'Widget', description: short }), true],
+      [data({ props: { post: { id: 'x', lead: short } } }), true],
+    ] as const) {
+      const page = await read(shell(more));
+      assert.match(page.content, /founded in 1911 by Ana Pop/, more);
+      assert.equal(page.needsScript, needsScript, more);
+    }
+  });
+
   test('says that it needs the script when its text is nowhere', async () => {
     assert.equal((await read(shell(''))).needsScript, true);
     assert.equal((await read(shell('<script type="application/json">{"a":["b"]}</script>'))).needsScript, true);
