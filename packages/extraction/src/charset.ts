@@ -30,6 +30,25 @@ function declared(bytes: Uint8Array): string | undefined {
   return label === 'x-user-defined' ? 'windows-1252' : label;
 }
 
+/** What pages in a language were written in before UTF-8, as browsers take it; others: windows-1252. */
+const ofLanguages: readonly (readonly [languages: string, label: string])[] = [
+  ['ro cs sk hr bs sl pl hu sq', 'windows-1250'],
+  ['ru uk be bg mk sr kk ky tg tt', 'windows-1251'],
+  ['el', 'windows-1253'],
+  ['tr az ku', 'windows-1254'],
+  ['he', 'windows-1255'],
+  ['ar fa ur', 'windows-1256'],
+  ['et lt lv', 'windows-1257'],
+];
+
+/** The charset of a page that names none, by the language that it says it is in. */
+function byLanguage(bytes: Uint8Array): string {
+  const head = new TextDecoder('latin1').decode(bytes.subarray(0, asciiHead));
+  const [, language = ''] = /<html\b[^>]{0,500}?\s(?:xml:)?lang\s*=\s*["']?\s*([a-z]{2})\b/i.exec(head) ?? [];
+  const found = ofLanguages.find(([languages]) => language !== '' && languages.includes(language.toLowerCase()));
+  return found?.[1] ?? 'windows-1252';
+}
+
 /** Whether a decoder takes all bytes; a character that the cut at the end of a document halved does not count. */
 function takes(label: string, bytes: Uint8Array): boolean {
   try {
@@ -74,7 +93,8 @@ export const isUtf16 = (bytes: Uint8Array): boolean => {
 };
 
 /**
- * Text of bytes: by mark, the header's charset, the document's own, else UTF-8 if it is valid, else windows-1252.
+ * Text of bytes: by mark, the header's charset, the document's own, else UTF-8 if it is valid, else what its language was
+ * written in, windows-1252 mostly.
  * A label that the bytes contradict is passed over. Without NUL, control characters and lone surrogates.
  */
 export function decode(bytes: Uint8Array, headerCharset: string | undefined): string {
@@ -90,5 +110,5 @@ export function decode(bytes: Uint8Array, headerCharset: string | undefined): st
     const text = new TextDecoder(label).decode(bytes);
     if (!mostlyWrong(text)) lenient ??= text;
   }
-  return clean(lenient ?? new TextDecoder('windows-1252').decode(bytes));
+  return clean(lenient ?? new TextDecoder(byLanguage(bytes)).decode(bytes));
 }

@@ -64,7 +64,7 @@ const unseen = new Set(
 const kept = new Set(
   (
     'href src alt class id role style hidden aria-hidden lang content name property http-equiv rel datetime itemprop ' +
-    'start colspan rowspan title data-lang data-language type open value reversed itemtype label'
+    'start colspan rowspan title data-lang data-language type open value reversed itemtype label shadowrootmode'
   ).split(' '),
 );
 
@@ -140,11 +140,13 @@ class Builder {
       this.hidden.push(node);
       return undefined;
     }
-    if (unseen.has(tag) || isHidden(node, tag, attributes, this.sheet)) {
+    // Browsers show such a template as part of the element around it.
+    const isShown = tag === 'template' && /^(?:open|closed)$/i.test(attributes['shadowrootmode'] ?? '');
+    if ((unseen.has(tag) && !isShown) || isHidden(node, tag, attributes, this.sheet)) {
       this.hidden.push(node);
       return undefined;
     }
-    const element = this.make(tag, parent, attributes);
+    const element = this.make(isShown ? 'div' : tag, parent, attributes);
     parent.children.push(element);
     // The text of images is read from the tree; their sources can be made to cost Readability seconds.
     if (tag === 'nav' || tag === 'footer') this.navigation.push(node);

@@ -23,6 +23,27 @@ describe('visible text', () => {
     assert.equal(content(page), 'seen\n\n[Image: f4]');
   });
 
+  test('has the text of a shadow root that is declared', async () => {
+    const page = await readBody(
+      `<main><x-card><template shadowrootmode="open"><style>s</style><p>In the <b>shadow</b></p></template><p>light</p></x-card></main>`,
+    );
+    assert.equal(page.visible, 'In the shadow\nlight');
+    assert.equal(content(page), 'In the shadow\n\nlight');
+  });
+
+  test('has lines of code that style alone makes lines', async () => {
+    const line = (text: string): string => `<span class="line">${text}</span>`;
+    for (const between of ['', '\n'])
+      for (const code of [
+        ['a();', '', 'b();'].map(line).join(between),
+        ['a();\n', '\n', 'b();\n'].map((text) => line(`<span class="cl">${text}</span>`)).join(''),
+      ]) {
+        const page = await readBody(`<main><pre><code class="language-js">${code}</code></pre></main>`);
+        assert.equal(content(page), 'a();\n\nb();', code);
+        assert.equal(page.visible, 'a();\nb();');
+      }
+  });
+
   test('joins inline elements without a space and parts cells', async () => {
     const page = await readBody(
       '<p>a<b>b</b><i>c</i> d</p><table><tr><td>x</td><td>y</td></tr><tr><td>z</td></tr></table>',

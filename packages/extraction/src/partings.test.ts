@@ -11,6 +11,8 @@ describe('figures that a tag raises, lowers or strikes', () => {
       ['10<sup>6</sup> atoms', '10^6 atoms'],
       ['since 1990<sup>3</sup>.', 'since 1990^3.'],
       ['x 5<sub>2</sub> y', 'x 5_2 y'],
+      ['10<sup>-3</sup> m s<sup>−1</sup>', '10^-3 m s^−1'],
+      ['10<sup>6</sup>-7, x-<sup>2</sup>', '10^6-7, x-2'],
       ['<del>100</del><ins>80</ins> lei', '80 lei'],
       ['the 3<sup>rd</sup> H<sub>2</sub>O <b>1</b>2', 'the 3rd H2O 12'],
       ['m<sup>2</sup> and 7', 'm2 and 7'],

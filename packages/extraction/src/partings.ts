@@ -16,5 +16,10 @@ const partings: Readonly<Record<string, string>> = {
 /** The sign for a tag; undefined for those that part nothing. */
 export const partingOf = (tag: string): string | undefined => partings[tag];
 
-/** Whether figures of two texts would read as one number. */
-export const wouldJoin = (left: string, right: string): boolean => /\p{N}$/u.test(left) && /^\p{N}/u.test(right);
+/**
+ * Whether figures of two texts would read as one number; behind a sign that raises or lowers, a figure with a minus too:
+ * `10<sup>-3</sup>` is not 10-3.
+ */
+export const wouldJoin = (left: string, right: string, sign: string): boolean =>
+  (/\p{N}$/u.test(left) && /^\p{N}/u.test(right)) ||
+  ((sign === '^' || sign === '_') && /[\p{L}\p{N})]$/u.test(left) && /^[-+\u2212\u2013]\p{N}/u.test(right));

@@ -100,6 +100,15 @@ describe('charsets', () => {
     }
   });
 
+  test('a page without a label that says it is in a language is read in what that was written in', async () => {
+    const page = (lang: string, text: string): string => `<!doctype html><html dir=ltr lang="${lang}"><p>${text}`;
+    const romanian = 'Ştiri din Iaşi: faţă în faţă, înălţimi şi pâine';
+    assert.equal(await textOf(bytesIn('windows-1250', page('ro', romanian)), 'text/html'), romanian);
+    assert.equal(await textOf(bytesIn('windows-1250', page('ro-RO', romanian)), 'text/html'), romanian);
+    assert.equal(await textOf(bytesIn('windows-1251', page('ru', 'Привет, мир')), 'text/html'), 'Привет, мир');
+    assert.equal(await textOf(bytesIn('windows-1252', page('fr', 'été à Nîmes')), 'text/html'), 'été à Nîmes');
+  });
+
   test('bytes without a label that are no UTF-8 are windows-1252', async () => {
     assert.equal(await textOf(bytesIn('windows-1252', 'café — “naïve”'), 'text/plain'), 'café — “naïve”');
   });

@@ -2,6 +2,7 @@ import { partingOf, wouldJoin } from './partings.ts';
 import { mostUnits } from './blocks.ts';
 import type { Element } from './dom.ts';
 import { collapse, cut } from './text.ts';
+import { isCodeLine } from './walk.code.ts';
 
 /** Elements that begin and end a line. */
 export const blockTags = new Set(
@@ -58,7 +59,7 @@ class Lines {
 
   add(text: string): void {
     if (text === '') return;
-    const own = wouldJoin(this.tail, text) ? this.parting + text : text;
+    const own = wouldJoin(this.tail, text, this.parting) ? this.parting + text : text;
     this.line += own;
     this.tail = own.slice(-1);
     this.parting = '';
@@ -139,6 +140,10 @@ function visit(element: Element, lines: Lines, isVerbatim: boolean): void {
     } else if (blockTags.has(child.tag)) {
       lines.end();
       visitBlock(child, lines, isVerbatim);
+      lines.end();
+    } else if (isVerbatim && isCodeLine(child)) {
+      lines.end();
+      visit(child, lines, isVerbatim);
       lines.end();
     } else {
       const sign = partingOf(child.tag);

@@ -10,10 +10,16 @@ export const isGutter = (element: Element): boolean => {
   );
 };
 
+/** A line of code that is made one by style alone, as Shiki, Prism and others draw it. */
+export const isCodeLine = ({ tag, attributes: { class: name } }: Element): boolean =>
+  tag === 'span' && name !== undefined && /(?:^|\s)(?:code-|token-|view-)?line(?:\s|$)/i.test(name);
+
 /** Text as it stands, line breaks kept; units that highlighters make a line of get one. */
 export function verbatim(element: Element): string {
   const parts: string[] = [];
   const visit = (at: Element): void => {
+    /** Where the line before this one begins; most have a line break behind them, or in them. */
+    let before: number | undefined;
     for (const child of at.children) {
       if (typeof child === 'string') parts.push(child);
       else if (child.tag === 'br') parts.push('\n');
@@ -21,6 +27,10 @@ export function verbatim(element: Element): string {
         // A block begins and ends a line, as a reader sees it; a cell stands apart from the one before.
         const isLine = blockTags.has(child.tag) || child.tag === 'tr';
         const isCell = child.tag === 'td' || child.tag === 'th';
+        if (isCodeLine(child)) {
+          if (before !== undefined && !isAt(parts.slice(before), /\n[ \t]*$/)) parts.push('\n');
+          before = parts.length;
+        }
         if (isLine && !isAt(parts, /\n$|^$/)) parts.push('\n');
         else if (isCell && !isAt(parts, /\s$|^$/)) parts.push('\t');
         visit(child);

@@ -21,7 +21,7 @@ export class RunBuffer {
   add(text: string, marks: Marks): void {
     const bare = this.isSpaced && text.startsWith(' ') ? text.slice(1) : text;
     if (bare === '') return;
-    const own = wouldJoin(this.runs.at(-1)?.text.slice(-1) ?? '', bare) ? this.parting + bare : bare;
+    const own = wouldJoin(this.runs.at(-1)?.text.slice(-1) ?? '', bare, this.parting) ? this.parting + bare : bare;
     this.parting = '';
     this.isSpaced = own.endsWith(' ');
     const last = this.runs.at(-1);
