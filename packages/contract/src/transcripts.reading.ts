@@ -95,8 +95,16 @@ export const transcriptReading = {
             folder_id: uuid.nullable(),
             seq: z.int().nonnegative(),
             speaker: z.object({ label: z.string(), name: z.string().nullable() }),
-            start_ms: z.int(),
+            start_ms: z.int().describe('Of the sentence that shares most with the question; `seq` is its utterance'),
             end_ms: z.int(),
+            passage: z
+              .object({
+                seq: z.int().nonnegative(),
+                to_seq: z.int().nonnegative(),
+                start_ms: z.int(),
+                end_ms: z.int(),
+              })
+              .describe('The utterances that were found together'),
             snippet: z.string(),
             highlights: z.array(z.array(z.int()).length(2)).describe('Parts of `snippet`, in UTF-16 units'),
             score: z.number(),

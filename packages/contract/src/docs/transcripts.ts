@@ -84,6 +84,7 @@ export const transcriptsDocs = {
             speaker: { label: 'S1', name: null },
             start_ms: 0,
             end_ms: 9_000,
+            passage: { seq: 0, to_seq: 0, start_ms: 0, end_ms: 9_000 },
             snippet: 'Ana sends the draft on Friday.',
             highlights: [
               [14, 19],

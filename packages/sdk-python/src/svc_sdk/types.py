@@ -832,7 +832,9 @@ TranscriptsStreamTranscriptLiveFinalsItem = TypedDict("TranscriptsStreamTranscri
 
 TranscriptsSearchAnswer = TypedDict("TranscriptsSearchAnswer", {"results": "List[TranscriptsSearchAnswerResultsItem]", "mode": "str", "took_ms": "int", "degraded": "List[Literal[\"semantic\"]]", "next_cursor": "NotRequired[str]"})
 
-TranscriptsSearchAnswerResultsItem = TypedDict("TranscriptsSearchAnswerResultsItem", {"transcript_id": "str", "title": "str", "started_at": "str", "folder_id": "Union[str, None]", "seq": "int", "speaker": "PublicTranscriptSpeakersItem", "start_ms": "int", "end_ms": "int", "snippet": "str", "highlights": "List[List[int]]", "score": "float", "matched": "List[Literal[\"words\", \"name\", \"meaning\"]]"})
+TranscriptsSearchAnswerResultsItem = TypedDict("TranscriptsSearchAnswerResultsItem", {"transcript_id": "str", "title": "str", "started_at": "str", "folder_id": "Union[str, None]", "seq": "int", "speaker": "PublicTranscriptSpeakersItem", "start_ms": "int", "end_ms": "int", "passage": "TranscriptsSearchAnswerResultsItemPassage", "snippet": "str", "highlights": "List[List[int]]", "score": "float", "matched": "List[Literal[\"words\", \"name\", \"meaning\"]]"})
+
+TranscriptsSearchAnswerResultsItemPassage = TypedDict("TranscriptsSearchAnswerResultsItemPassage", {"seq": "int", "to_seq": "int", "start_ms": "int", "end_ms": "int"})
 
 TranscriptsAskBody = TypedDict("TranscriptsAskBody", {"question": "str", "transcript_ids": "NotRequired[Union[List[str], None]]", "folder_id": "NotRequired[Union[str, None]]", "tag": "NotRequired[Union[str, None]]", "from": "NotRequired[Union[str, None]]", "to": "NotRequired[Union[str, None]]"})
 

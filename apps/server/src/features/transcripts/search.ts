@@ -3,6 +3,7 @@ import { badRequest } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Inference } from '../inference/index.ts';
 import { find } from './analysis/find.ts';
+import { nearestOf } from './analysis/nearest.ts';
 import { showPassages } from './analysis/search.sql.ts';
 import { snippetOf } from './analysis/snippet.ts';
 
@@ -18,20 +19,26 @@ export const search = (inference: Inference): Operation =>
     const page = hits.slice(from, from + limit);
     const places = page.map(({ transcript_id, seq, to_seq }) => ({ transcript_id, from_seq: seq, to_seq }));
     const rows = await showPassages(context.db, context.actor.accountId, places);
-    const results = page.flatMap(({ transcript_id: id, seq, to_seq: toSeq, score, matched }) => {
-      const own = rows.filter((row) => row.transcript_id === id && row.seq >= seq && row.seq <= toSeq);
-      const [first] = own;
-      if (!first) return [];
+    const passages = page.map(({ transcript_id: id, seq, to_seq: toSeq }) =>
+      rows.filter((row) => row.transcript_id === id && row.seq >= seq && row.seq <= toSeq),
+    );
+    const nearest = await nearestOf(context.db, passages, q);
+    const results = page.flatMap(({ transcript_id: id, score, matched }, n) => {
+      const [own = [], place] = [passages[n], nearest[n]];
+      const [first, last] = [own[0], own.at(-1)];
+      if (!first || !last || !place) return [];
+      const { row, start_ms, end_ms, at } = place;
       return {
         transcript_id: id,
-        title: first.title ?? first.insights_title ?? '',
-        started_at: first.started_at,
-        folder_id: first.folder_id,
-        seq: first.seq,
-        speaker: { label: first.speaker, name: first.speaker_name },
-        start_ms: first.start_ms,
-        end_ms: own.at(-1)?.end_ms ?? first.end_ms,
-        ...snippetOf(own.map(({ text }) => text).join(' '), q),
+        title: row.title ?? row.insights_title ?? '',
+        started_at: row.started_at,
+        folder_id: row.folder_id,
+        seq: row.seq,
+        speaker: { label: row.speaker, name: row.speaker_name },
+        start_ms,
+        end_ms,
+        passage: { seq: first.seq, to_seq: last.seq, start_ms: first.start_ms, end_ms: last.end_ms },
+        ...snippetOf(own.map(({ text }) => text).join(' '), q, at),
         score,
         matched,
       };

@@ -504,6 +504,38 @@ describe('what recordings say', () => {
     assert.deepEqual([theirs.body.results, theirs.body.degraded], [[], ['semantic']]);
   });
 
+  test('is found at the sentence that holds the name or shares most with the question, with the bounds of its passage', async () => {
+    const id = await readyTranscript(it(), { title: 'Site' }, [
+      'We talked about the weather. The crane stands. In the end Popescu takes the keys.',
+      'Then lunch was ordered. Invoices were paid yesterday.',
+    ]);
+    await it().call('POST', `/v1/transcripts/${id}/reanalyze`);
+    await it().over(id);
+    await until(async () => (await it().call('GET', `/v1/transcripts/${id}`)).body.transcript.processing === null);
+    const { utterances } = (await it().call('GET', `/v1/transcripts/${id}`)).body.transcript;
+    const [first, second] = utterances;
+    const search = async (q: string, mode: string) => {
+      const { body } = await it().call('GET', `/v1/transcripts/search?q=${encodeURIComponent(q)}&mode=${mode}`);
+      return body.results.find((one: { transcript_id: string }) => one.transcript_id === id);
+    };
+    for (const mode of ['text', 'semantic', 'hybrid']) {
+      const named = await search('Popesku', mode);
+      assert.equal(named.seq, first.seq, mode);
+      const middle = (first.start_ms + first.end_ms) / 2;
+      assert.ok(named.start_ms > middle && named.end_ms <= first.end_ms, `${mode} ${JSON.stringify(named)}`);
+      assert.ok(named.passage.start_ms === first.start_ms);
+    }
+    const meant = await search('paid invoices', 'semantic');
+    assert.deepEqual([meant.seq, meant.matched], [second.seq, ['meaning']]);
+    assert.ok(meant.start_ms > second.start_ms && meant.end_ms <= second.end_ms);
+    assert.deepEqual(meant.passage, {
+      seq: first.seq,
+      to_seq: utterances.at(-1).seq,
+      start_ms: first.start_ms,
+      end_ms: utterances.at(-1).end_ms,
+    });
+  });
+
   test('is answered only with quotes that stand in it, and with passages when a model makes them up', async () => {
     const id = await readyTranscript(it(), { title: 'Plan' }, [
       'Ana sends the contract on Friday.',

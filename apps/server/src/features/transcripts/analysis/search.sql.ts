@@ -75,7 +75,7 @@ export async function findByNames(
 }
 
 /** What an answer shows of an utterance. */
-interface ShownRow {
+export interface ShownRow {
   transcript_id: string;
   title: string | null;
   insights_title: string | null;
@@ -104,6 +104,18 @@ export async function showPassages(
     left join transcripts.speakers s on s.transcript_id = u.transcript_id and s.label = u.speaker
     where t.account_id = ${accountId}
     order by t.started_at, u.transcript_id, u.seq`;
+}
+
+/** The packed words of minutes of transcripts. */
+export async function wordsOfPlaces(
+  db: Db,
+  places: readonly { transcript_id: string; minute: number }[],
+): Promise<{ transcript_id: string; packed: Buffer }[]> {
+  return db<{ transcript_id: string; packed: Buffer }[]>`
+    select w.transcript_id, w.packed
+    from (select distinct transcript_id, minute from json_to_recordset(${JSON.stringify(places)}::text::json)
+      as p (transcript_id uuid, minute int)) p
+    join transcripts.words w on w.transcript_id = p.transcript_id and w.minute = p.minute`;
 }
 
 /** How many recordings a scope has. */
