@@ -24,6 +24,7 @@ import { Changes } from './scheduler.changes.ts';
 import { move, runs } from './scheduler.moves.ts';
 import { type CreatedRun, lockActive, rewriteWaiting } from './scheduler.sql.ts';
 import { endPause, tickSchedules } from './tickers/ticker.ts';
+import { dropUnusedSpecs } from './work/specs.sql.ts';
 
 export { sealedRunHeaders } from './work/headers.ts';
 
@@ -75,6 +76,7 @@ export class Scheduler implements SchedulerOfSchedules {
   /** Cancels what runs and waits of a schedule that is being deleted. */
   async cancelAll(db: Db, schedule: ScheduleRow, now: Instant): Promise<void> {
     await cancelActive(this.parts, db, schedule.id, now, 'the schedule was deleted');
+    await dropUnusedSpecs(db, schedule.id);
     await resolveSchedule(this.parts.kernel, db, { ...schedule, schedule_id: schedule.id }, 'removed');
   }
 

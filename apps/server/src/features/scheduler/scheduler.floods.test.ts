@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, test } from 'node:test';
 import { setQuota } from '../../kernel/records/quotas.ts';
 import { until } from '../../testing.ts';
@@ -132,6 +133,25 @@ describe('scheduler: one account against the rest', () => {
     assert.deepEqual((await t.claim(device)).spec, { prompt: later });
     await t.call('DELETE', `/v1/schedules/${schedule.id}`);
     assert.equal(await stored(schedule), 0);
+  });
+
+  test('a run by hand writes nothing of a long spec that stands there already', async () => {
+    const { sql } = t.gateway.kernel;
+    // Noise: what repeats would be packed small.
+    const prompt = randomBytes(75_000).toString('base64');
+    const schedule = await t.create({ trigger: { type: 'event', trigger_id: 'x' }, overlap: 'kill', spec: { prompt } });
+    const written = async (): Promise<bigint> => {
+      const [row] = await sql<{ bytes: string }[]>`select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as bytes`;
+      return BigInt(row?.bytes ?? 0);
+    };
+    await t.runNow(schedule);
+    const before = await written();
+    for (let n = 0; n < 20; n += 1) await t.runNow(schedule);
+    const bytes = Number((await written()) - before);
+    assert.ok(bytes < 1_000_000, `${bytes}`);
+    const [row] = await sql<{ count: number }[]>`
+      select count(*)::int as count from scheduler.specs where schedule_id = ${schedule.id}`;
+    assert.equal(row?.count, 1);
   });
 
   test('a claim that waits for an edit to end does what the edit says', async () => {

@@ -1,6 +1,6 @@
 import type { Db } from '../../kernel/db/db.ts';
 import { fragmentOf, leastId, statement } from '../../kernel/db/statement.ts';
-import { dropUnusedSpecs, storeSpecs } from './work/specs.sql.ts';
+import { dropOldSpecs, dropUnusedSpecs, storeSpecs } from './work/specs.sql.ts';
 import { type RunState, runStates } from './scheduler.states.ts';
 
 export type Origin = 'slot' | 'catch_up' | 'manual' | 'event' | 'after' | 'chain';
@@ -136,7 +136,7 @@ export async function rewriteWaiting(
   const { spec, failover, ...plain } = copy;
   const isWaiting = db`schedule_id = ${id} and state in ${runStates.sql('waiting')(db)}`;
   const [waiting] = await db`select 1 from scheduler.runs where ${isWaiting} limit 1`;
-  if (!waiting) return;
+  if (!waiting) return dropUnusedSpecs(db, id);
   const [carried] = await storeSpecs(db, [{ account_id, schedule_id: id, spec }], now);
   const hash = carried?.spec_hash ?? null;
   const values = {
@@ -226,7 +226,7 @@ export async function changeRun(db: Db, run: RunRow, change: RunChange): Promise
   const values = { ...plain, ...(spec && { spec: JSON.stringify(spec), spec_hash: null }) };
   const [row] = await db<RunRow[]>`
     update scheduler.runs r set ${db(values)} where r.id = ${run.id} returning ${runColumns(db)}`;
-  if (spec && run.spec_hash) await dropUnusedSpecs(db, run.schedule_id);
+  if (spec && run.spec_hash) await dropOldSpecs(db, run.schedule_id);
   return row as RunRow;
 }
 

@@ -41,6 +41,10 @@ export async function storeSpecs(
     return { spec: {}, spec_hash: hash };
   });
   for (const { account_id, schedule_id, hash, spec } of longs.values()) {
+    // Looked for first: of a megabyte that is there nothing is sent again.
+    const { count } = await db`
+      update scheduler.specs set used_at = ${now} where schedule_id = ${schedule_id} and hash = decode(${hash}, 'hex')`;
+    if (count > 0) continue;
     await db`
       insert into scheduler.specs (account_id, schedule_id, hash, spec, used_at)
       values (${account_id}, ${schedule_id}, decode(${hash}, 'hex'), ${spec}, ${now})
@@ -69,6 +73,18 @@ export async function findSpec(db: Db, run: Carrier): Promise<Record<string, unk
 /** Drops what no run of a schedule carries any more. The schedule is locked. */
 export async function dropUnusedSpecs(db: Db, scheduleId: string): Promise<void> {
   await db`delete from scheduler.specs s where s.schedule_id = ${scheduleId} and ${isUnused(db)}`;
+}
+
+/**
+ * Drops what no run of a schedule carries any more, but for what was stored last: the next run carries that most likely, and
+ * a megabyte would be written for each. The sweep takes it where none comes.
+ */
+export async function dropOldSpecs(db: Db, scheduleId: string): Promise<void> {
+  await db`
+    delete from scheduler.specs s where s.schedule_id = ${scheduleId} and ${isUnused(db)} and exists (
+      select 1 from scheduler.specs o where o.schedule_id = s.schedule_id and o.hash <> s.hash
+        and ((o.used_at, o.hash) > (s.used_at, s.hash) or exists (
+          select 1 from scheduler.runs r where r.schedule_id = o.schedule_id and r.spec_hash = o.hash)))`;
 }
 
 /** Drops what was left: of a slot that had its run already, of schedules that are gone. */
