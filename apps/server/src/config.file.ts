@@ -8,7 +8,7 @@ export const settingsFileName = 'settings.env';
  * is called as its comment; a `#` within a word is part of a password.
  */
 function valueOf(written: string): string {
-  if (/^#/.test(written)) return '';
+  if (written.startsWith('#')) return '';
   const [, , inner] = /^(["'])(.*?)\1(?:\s+#.*)?$/.exec(written) ?? /^(["'])(.*)\1$/.exec(written) ?? [];
   return inner ?? written.replace(/\s+#.*$/, '');
 }
