@@ -27,7 +27,7 @@ export const sentencesOf = (text: string): Part[] =>
   }));
 
 /** Words of a question, as sentences are held against it. */
-export interface Asked {
+interface Asked {
   stems: ReadonlySet<string>;
   names: readonly ReadonlySet<string>[];
 }
