@@ -15,6 +15,15 @@ export interface Element {
   linkLength: number;
 }
 
+/** Elements that begin and end a line. */
+export const blockTags = new Set(
+  (
+    'address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption ' +
+    'figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr legend li main menu nav ol optgroup option p pre ' +
+    'search section select summary table tbody tfoot thead tr ul'
+  ).split(' '),
+);
+
 /** The used part of the parser's nodes. Typed here: its types need those of a browser. */
 export interface DomNode {
   readonly nodeType: number;

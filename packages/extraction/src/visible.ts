@@ -1,17 +1,9 @@
 import { partingOf, wouldJoin } from './partings.ts';
 import { mostUnits } from './blocks.ts';
-import type { Element } from './dom.ts';
+import { blockTags, type Element } from './dom.ts';
 import { collapse, cut } from './text.ts';
 import { isCodeLine } from './walk.code.ts';
 
-/** Elements that begin and end a line. */
-export const blockTags = new Set(
-  (
-    'address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption ' +
-    'figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr legend li main menu nav ol optgroup option p pre ' +
-    'search section select summary table tbody tfoot thead tr ul'
-  ).split(' '),
-);
 const cells = new Set(['td', 'th']);
 /** Elements that end the scope of a heading inside them. */
 const sections = new Set('article aside footer header main nav section details blockquote table'.split(' '));

@@ -1,5 +1,4 @@
-import type { Element } from './dom.ts';
-import { blockTags } from './visible.ts';
+import { blockTags, type Element } from './dom.ts';
 
 /** Line numbers beside code are no code. */
 export const isGutter = (element: Element): boolean => {

@@ -1,8 +1,7 @@
 import type { Block, Run } from './blocks.ts';
-import type { Element } from './dom.ts';
+import { blockTags, type Element } from './dom.ts';
 import { collapse, safeUrl } from './text.ts';
 import { partingOf } from './partings.ts';
-import { blockTags } from './visible.ts';
 import { isGutter, languageOf, verbatim } from './walk.code.ts';
 import type { SpanRoom } from './walk.spans.ts';
 import { isDataTable, readTable } from './walk.tables.ts';

@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib';
 import { type Heard, type silenceOf, spreadWords, type Window } from '@svc/speech';
 import { writeUsage } from '../../../kernel/records/usage.ts';
 import { Share } from '../../../kernel/share/share.ts';
-import { NoProvider, SpeechFailed, type SpeechHeard } from '../../speech/index.ts';
+import { hearOrQuiet, NoProvider, type SpeechHeard } from '../../speech/index.ts';
 import { vocabularyOf } from '../library/vocabulary.sql.ts';
 import type { Track, TranscriptRow } from '../transcripts.rows.ts';
 import { addCost } from '../transcripts.sql.ts';
@@ -39,9 +39,7 @@ export function hearWindow(parts: PipelineParts, voices: Voices): StepWork {
     const language = languageOfRow(row) ?? undefined;
     const durationMs = window.toMs - window.fromMs;
     const asked = { ...part, durationMs, terms, ...(language && { language }) };
-    const isSilent = silence === 'sure' || (silence === 'likely' && isDigitalSilence(part.bytes, durationMs));
-    // Providers refuse what holds no speech, and models say something all the same.
-    const heard = isSilent ? nothingHeard : await hearQuiet(speech.hear(asked, signal), silence);
+    const heard = await hearOrQuiet(speech, asked, silence, signal);
     // No voice is stored: what joins speakers over windows stays in the memory of this process.
     const { embeddings, ...kept } = heard;
     if (embeddings) voices.keep(step, embeddings);
@@ -52,21 +50,6 @@ export function hearWindow(parts: PipelineParts, voices: Voices): StepWork {
       await settling.windowOver(held);
     });
   };
-}
-
-const nothingHeard = { words: [], provider: 'none', model: 'none', costMicroUsd: 0 } satisfies SpeechHeard;
-
-/** FLAC of samples that are all alike, or nearly: 50 bytes a second behind a head of 8 KiB; a whisper takes 8,000. */
-const isDigitalSilence = (bytes: number, durationMs: number): boolean => bytes < 10_000 + durationMs / 5;
-
-/** What providers refuse because nothing sounds in it was heard: it is no reason for a recording to fail. */
-async function hearQuiet(hearing: Promise<SpeechHeard>, silence: 'likely' | 'sure' | undefined): Promise<SpeechHeard> {
-  try {
-    return await hearing;
-  } catch (error) {
-    if (silence === undefined || !(error instanceof SpeechFailed) || !error.ofAudio) throw error;
-    return nothingHeard;
-  }
 }
 
 /** A second past the end of the audio is a rounding, more is not. */
