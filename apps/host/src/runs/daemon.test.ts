@@ -249,7 +249,7 @@ test('a webhook is called from the machine: method, headers, body, status, time,
   );
   assert.doesNotMatch(echo, /echoed-secret/);
   assert.equal((await call('/plain')).error, 'sent to http://, which is not https');
-  assert.match((await call('', { url: 'https://localhost:1/' })).error ?? '', /ECONNREFUSED|bad port/);
+  assert.equal((await call('', { url: 'https://localhost:1/' })).error, 'the server took no connection');
   assert.match((await call('', { url: 'http://localhost/' })).error ?? '', /^spec: must be an https URL/);
 });
 

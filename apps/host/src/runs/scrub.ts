@@ -1,4 +1,4 @@
-import { formsOf } from './secrets.ts';
+import { formsOf } from '@svc/http-task/secrets';
 
 /** Takes secret values out of text. */
 export interface Scrubber {

@@ -3,7 +3,6 @@ import type { Client } from 'undici';
 import type { Clock } from '../base/clock.ts';
 
 const connectMs = 3_000;
-const idleMs = 5_000;
 const mostHeaderBytes = 16_384;
 
 /**
@@ -14,7 +13,7 @@ export async function openClient(
   clock: Clock,
   target: Target,
   addresses: readonly string[],
-  headersMs: number,
+  { headersTimeoutMs, idleTimeoutMs }: { headersTimeoutMs: number; idleTimeoutMs: number },
 ): Promise<Client> {
   // 26 MB and 80 ms, measured: loaded by the first request only.
   const { Client, buildConnector } = await import('undici');
@@ -48,8 +47,8 @@ export async function openClient(
         }
       });
     },
-    headersTimeout: headersMs,
-    bodyTimeout: idleMs,
+    headersTimeout: headersTimeoutMs,
+    bodyTimeout: idleTimeoutMs,
     maxHeaderSize: mostHeaderBytes,
     pipelining: 1,
   });

@@ -1,5 +1,3 @@
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import type { Readable } from 'node:stream';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import {
@@ -7,12 +5,13 @@ import {
   checkUrl,
   OutboundError,
   type OutboundRules,
-  type OutboundStage,
   type Resolve,
   resolveHere,
   resolvePublic,
   type Target,
 } from '@svc/netguard';
+import { outboundErrorOf } from '@svc/netguard/faults';
+import { decodedBody, type Hop, type KeptBody, readBody, redirected, requestHeaders } from '@svc/http-task/hops';
 import type { Clock } from '../base/clock.ts';
 import { openClient } from './outbound.connect.ts';
 
@@ -31,6 +30,8 @@ export interface OutboundRequest {
   timeoutMs?: number;
   /** Until an answer's headers. Default 5,000. */
   headersTimeoutMs?: number;
+  /** Between two pieces of the answer's body. Default 5,000. */
+  idleTimeoutMs?: number;
   /** Redirects that are followed, default 5. With 0 a redirect is an answer as any other. */
   redirects?: number;
   /** Decoded bytes kept of the body, default 3 MiB; there it is cut. */
@@ -71,27 +72,16 @@ const defaults = {
   protocols: ['http:', 'https:'],
   timeoutMs: 15_000,
   headersTimeoutMs: 5_000,
+  idleTimeoutMs: 5_000,
   redirects: 5,
   maxBytes: 3 * 1024 * 1024,
 };
-const redirectStatus = new Set([301, 302, 303, 307, 308]);
-const ofTheConnection =
-  /^(?:host|connection|content-length|transfer-encoding|keep-alive|upgrade|te|trailer|expect|proxy-.*)$/i;
-/** Headers that another origin may get: they carry no value of the caller's own. */
-const harmless = /^(?:accept|accept-encoding|accept-language|content-type|user-agent)$/i;
-
-/** One hop of a request: what redirects may change. */
-interface Hop {
-  readonly url: string;
-  readonly method: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Buffer | undefined;
-}
 
 /** The settings that are the same for all hops. */
 interface Limits {
   readonly protocols: readonly string[];
   readonly headersTimeoutMs: number;
+  readonly idleTimeoutMs: number;
   readonly maxBytes: number;
   readonly answerBody?: 'read' | 'ignore';
   readonly sink?: (chunk: Buffer) => Promise<void>;
@@ -121,7 +111,7 @@ export function createOutbound(
   async function ask(hop: Hop, limits: Limits, follow: boolean): Promise<OutboundAnswer | Hop> {
     const { target, addresses } = await targetOf(hop.url, limits.protocols, limits.judge);
     limits.signal.throwIfAborted();
-    const client = await openClient(clock, target, addresses, limits.headersTimeoutMs);
+    const client = await openClient(clock, target, addresses, limits);
     try {
       const { url } = target;
       const response = await client.request({
@@ -132,7 +122,7 @@ export function createOutbound(
         signal: limits.signal,
       });
       const { statusCode: status, headers } = response;
-      const next = follow && redirectStatus.has(status) ? redirected(hop, status, headers['location']) : undefined;
+      const next = follow ? redirected(hop, status, headers['location']) : undefined;
       if (next) return next;
       const read = await takeBody(hop, limits, response);
       return { status, headers, ...read, url: url.href };
@@ -149,7 +139,7 @@ export function createOutbound(
       const limit = new AbortController();
       const cancel = clock.after(wanted.timeoutMs, () => limit.abort(new OutboundError('timeout', 'in all')));
       const signal = request.signal ? AbortSignal.any([request.signal, limit.signal]) : limit.signal;
-      let hop: Hop = { url, method, headers: cleanHeaders(request.headers ?? {}), body };
+      let hop: Hop = { url, method, headers: requestHeaders(request.headers ?? {}), body };
       try {
         for (let left = wanted.redirects; ; left--) {
           const result = await unless(signal, ask(hop, { ...wanted, signal }, wanted.redirects > 0));
@@ -183,93 +173,15 @@ function judged(target: Target, judge: ((url: URL) => void) | undefined): Target
   return target;
 }
 
-function cleanHeaders(given: Readonly<Record<string, string>>): Record<string, string> {
-  const kept = Object.entries(given).filter(([name]) => !ofTheConnection.test(name));
-  const names = new Set(kept.map(([name]) => name.toLowerCase()));
-  return {
-    ...Object.fromEntries(kept),
-    ...(!names.has('accept-encoding') && { 'accept-encoding': 'gzip, deflate, br' }),
-    ...(!names.has('user-agent') && { 'user-agent': 'svc' }),
-  };
-}
-
-/** The next hop; undefined for a redirect that says nowhere. Headers of the caller's own do not follow to another origin. */
-function redirected(hop: Hop, status: number, location: string | string[] | undefined): Hop | undefined {
-  if (typeof location !== 'string') return undefined;
-  const url = URL.parse(asUtf8(location), hop.url);
-  if (!url) return undefined;
-  const asGet = hop.method !== 'HEAD' && (status === 303 || (status < 303 && hop.method === 'POST'));
-  const sameOrigin = url.origin === new URL(hop.url).origin;
-  const headers = Object.entries(hop.headers).filter(
-    ([name]) => (sameOrigin || harmless.test(name)) && !(asGet && /^content-/i.test(name)),
-  );
-  return {
-    url: url.href,
-    method: asGet ? 'GET' : hop.method,
-    headers: Object.fromEntries(headers),
-    body: asGet ? undefined : hop.body,
-  };
-}
-
-/** A header comes one character a byte; many servers write UTF-8 into it, and browsers read it so. */
-function asUtf8(header: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(header, 'latin1'));
-  } catch {
-    return header;
-  }
-}
-
-/** One layer of encoding; more of them, or an unknown one, is no proper answer. */
-function decoded(body: Readable, encoding: string | string[] | undefined): Readable {
-  const name = String(encoding ?? '')
-    .trim()
-    .toLowerCase();
-  if (name === '' || name === 'identity') return body;
-  const decoder =
-    name === 'gzip' || name === 'x-gzip'
-      ? createGunzip()
-      : name === 'deflate'
-        ? createInflate()
-        : name === 'br'
-          ? createBrotliDecompress()
-          : undefined;
-  if (!decoder) throw new OutboundError('failed', 'content encoding');
-  body.on('error', (error) => decoder.destroy(error));
-  decoder.on('close', () => body.destroy());
-  return body.pipe(decoder);
-}
-
-/** The part of an answer's body that is kept. */
-interface TakenBody {
-  body: Buffer;
-  truncated: boolean;
-}
-
-async function takeBody(hop: Hop, limits: Limits, response: Dispatcher.ResponseData): Promise<TakenBody> {
+async function takeBody(hop: Hop, limits: Limits, response: Dispatcher.ResponseData): Promise<KeptBody> {
   const { statusCode: status, headers, body } = response;
   if (limits.answerBody === 'ignore') {
     // Its client cuts it off, whatever it is, and however long.
     body.on('error', () => {});
     return { body: Buffer.alloc(0), truncated: false };
   }
-  const isEmpty = hop.method === 'HEAD' || status === 204 || status === 304 || headers['content-length'] === '0';
-  return readBody(decoded(body, isEmpty ? undefined : headers['content-encoding']), limits, status);
-}
-
-async function readBody(body: Readable, { maxBytes: most, sink: taker }: Limits, status: number): Promise<TakenBody> {
-  const sink = status === 200 ? taker : undefined;
-  // A body that is cut short says so once more when its client is destroyed.
-  body.on('error', () => {});
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (sink && length <= most) await sink(chunk);
-    else if (!sink) chunks.push(chunk);
-    if (length > most) break;
-  }
-  return { body: Buffer.concat(chunks).subarray(0, most), truncated: length > most };
+  const sink = status === 200 ? limits.sink : undefined;
+  return readBody(decodedBody(hop.method, { status, headers }, body), limits.maxBytes, sink);
 }
 
 /** `work`, or the signal's reason as soon as it is aborted. */
@@ -289,21 +201,6 @@ async function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 }
 
 function toOutboundError(error: unknown, limit: AbortSignal): OutboundError {
-  if (error instanceof OutboundError) return error;
-  if (limit.aborted) return new OutboundError('timeout', error);
-  // The connector's own refusal comes back as it is or as a cause.
-  const { cause, code } = error as { cause?: unknown; code?: unknown };
-  if (cause instanceof OutboundError) return cause;
-  const name = typeof code === 'string' ? code : '';
-  const stage = stageOf(name);
-  return new OutboundError(/TIMEOUT|ETIMEDOUT/.test(name) ? 'timeout' : 'failed', error, stage);
-}
-
-/** Where it failed, by the codes of Node.js, OpenSSL and undici; undefined once a request may have been sent. */
-function stageOf(code: string): OutboundStage | undefined {
-  if (/^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/.test(code))
-    return 'connect';
-  if (/^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|EPROTO$)/.test(code))
-    return 'tls';
-  return undefined;
+  if (!(error instanceof OutboundError) && limit.aborted) return new OutboundError('timeout', error);
+  return outboundErrorOf(error);
 }

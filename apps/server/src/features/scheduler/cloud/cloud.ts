@@ -1,4 +1,5 @@
-import { agentSpec, httpSpec, kinds, lastWhole, shellSpec } from '@svc/contract';
+import { agentSpec, kinds, lastWhole, shellSpec } from '@svc/contract';
+import { parseSpec } from '@svc/http-task';
 import type { z } from 'zod';
 import { inTransaction } from '../../../kernel/db/db.ts';
 import { ApiError } from '../../../kernel/base/errors.ts';
@@ -12,11 +13,12 @@ import type { Rights } from '../../schedules/index.ts';
 import type { SchedulerParts } from '../scheduler.admit.ts';
 import { claimForCloud, findSuspended, renewLease } from '../claims/claims.sql.ts';
 import { appendLog } from '../logs/store.ts';
-import { openRunSpec, withoutValues } from '../work/headers.ts';
+import { openRunSpec } from '../work/headers.ts';
 import { endedProcess, moveRun } from '../outcomes/settle.ts';
 import type { RunRow } from '../scheduler.sql.ts';
 import { leaseMs, type Result } from '../scheduler.effects.ts';
 import { move } from '../scheduler.moves.ts';
+import { callWebhook } from './webhook.ts';
 
 /** Runs at a time; webhooks wait neither for sandboxes nor for models. What else there is fails at once, among them. */
 const places = { total: 16, ofOne: 4 };
@@ -170,7 +172,7 @@ export class CloudRunner {
       if (!spec) return over;
       if (run.kind === 'shell') return await this.#shell(run, shellSpec.parse(spec), actor, signal);
       if (run.kind === 'agent') return await this.#runAgent(run, agentSpec.parse(spec), actor, signal);
-      if (run.kind === 'http') return await this.#webhook(run, httpSpec.parse(spec), signal);
+      if (run.kind === 'http') return await this.#webhook(run, spec, signal);
       const error = `this installation has nothing that runs ${run.kind} in the cloud; choose a host as the target`;
       return { ok: false, error };
     } catch (error) {
@@ -180,23 +182,10 @@ export class CloudRunner {
     }
   }
 
-  async #webhook(run: RunRow, spec: z.output<typeof httpSpec>, signal: AbortSignal): Promise<Outcome> {
-    const answer = await this.#parts.kernel.outbound.request(spec.url, {
-      method: spec.method,
-      protocols: ['https:'],
-      headers: spec.headers ?? {},
-      ...(spec.body !== undefined && { body: spec.body }),
-      timeoutMs: run.timeout_s * 1000,
-      headersTimeoutMs: run.timeout_s * 1000,
-      maxBytes: 1_048_576,
-      redirects: 5,
-      signal,
-    });
-    const { expect_status: expected } = spec;
-    const ok = expected === undefined ? answer.status >= 200 && answer.status < 300 : answer.status === expected;
-    const error = ok ? undefined : `answered ${answer.status}, expected ${expected ?? '2xx'}`;
-    const log = withoutValues(answer, spec.headers ?? {});
-    return { ok, error, logTail: textOf(log), log };
+  async #webhook(run: RunRow, spec: unknown, signal: AbortSignal): Promise<Outcome> {
+    const { text, ...result } = await callWebhook(this.#parts.kernel, parseSpec(spec), run.timeout_s * 1000, signal);
+    const log = Buffer.from(text);
+    return { ...result, logTail: textOf(log), log };
   }
 
   async #runAgent(
