@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OpError } from './failure.ts';
+import { countMembers } from './records.ts';
 
 /** The process groups that run now, so that none outlives the daemon. */
 export interface ProcessGroups {
@@ -56,11 +58,17 @@ export interface GroupResult {
   stdout: Kept;
   stderr: Kept;
   /** It was ended by `signal` of the call before it ended by itself. */
-  ended: boolean;
+  ended: Ended | undefined;
+}
+
+/** What a limit ended. */
+export interface Ended {
+  /** How many processes the group had; undefined where the system does not show them. */
+  processes: number | undefined;
 }
 
 /** How long a pipe may stay open after the command is gone: what it wrote is there, a survivor may hold it for ever. */
-const drainMs = 250;
+const drainMs = 200;
 /** How long a killed command may take to be gone: one that waits for a dead disk never is. */
 const goneMs = 1000;
 const pollMs = 20;
@@ -87,34 +95,46 @@ export async function runGroup(command: GroupCommand): Promise<GroupResult> {
     throw error;
   }
   command.groups.add(group);
+  let ended: Ended | undefined;
   try {
     const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    const ended = await exitOrEnd(exited, group, command);
+    ended = await exitOrEnd(exited, group, command);
     await Promise.race([closed, drained()]);
     return { code: child.exitCode, signal: child.signalCode, stdout: stdout(), stderr: stderr(), ended };
   } finally {
-    output.destroy();
-    errors.destroy();
+    for (const stream of [output, errors]) readOn(stream);
     command.groups.delete(group);
   }
 }
 
-/** Waits until the command exits, or until its group is ended because the signal aborted (then true). */
+/**
+ * Reads what the background of a command still writes, as long as this process lives, and keeps nothing of it: a pipe without a
+ * reader would end who writes.
+ */
+export function readOn(stream: Readable): void {
+  stream.removeAllListeners('data');
+  stream.resume();
+  // It holds up no end of this process.
+  (stream as Socket).unref();
+}
+
+/** Waits until the command exits, or until its group is ended because the signal aborted; then answers what that ended. */
 export async function exitOrEnd(
   exited: Promise<void>,
   group: number,
   command: Pick<GroupCommand, 'signal' | 'killAfterMs'>,
-): Promise<boolean> {
+): Promise<Ended | undefined> {
   const { signal } = command;
   const aborted = Promise.withResolvers<boolean>();
   const onAbort = () => aborted.resolve(true);
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
-    if (!(await Promise.race([exited.then(() => false), aborted.promise]))) return false;
+    if (!(await Promise.race([exited.then(() => false), aborted.promise]))) return undefined;
+    const processes = countMembers(group);
     await endGroup(group, command.killAfterMs);
     await Promise.race([exited, sleep(goneMs, undefined, { ref: false })]);
-    return true;
+    return { processes };
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

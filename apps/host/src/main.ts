@@ -92,6 +92,10 @@ function addExec(program: Command, onCode: (code: number) => void): void {
     .option('--wait', 'wait for a host that is away')
     .option('--detach', 'print an id and do not wait; see svc host execs')
     .option('--expires <hours>', 'of --wait and --detach: what has not started by then never does (default: 24)')
+    .addHelpText(
+      'after',
+      '\nWhat the command leaves in the background stays when it ends, as with ssh and cron; --timeout and a cancel end it all.',
+    )
     .action(async (device: string, command: string[], options: ExecOptions) => {
       onCode(await exec(device, command, options));
     });

@@ -133,12 +133,26 @@ function kill(target: number): void {
 
 /** Processes of a group that carry `mark` in their environment; none where the system does not show them. */
 function membersOf(group: number, mark: string): number[] {
+  return pidsIn(group).filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(mark);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** How many processes a group has that are not over; undefined where the system does not show them. */
+export function countMembers(group: number): number | undefined {
+  return process.platform === 'linux' ? pidsIn(group).length : undefined;
+}
+
+function pidsIn(group: number): number[] {
   const pids = process.platform === 'linux' ? readdirSync('/proc').map(Number).filter(Number.isInteger) : [];
   return pids.filter((pid) => {
     try {
-      return (
-        Number(statFields(pid)[2]) === group && readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(mark)
-      );
+      const [state, , ofGroup] = statFields(pid);
+      return Number(ofGroup) === group && state !== 'Z';
     } catch {
       return false;
     }

@@ -29,7 +29,10 @@ const count = z.int().nonnegative();
  * `bad_args: …` for arguments that do not fit.
  */
 export const hostOps = {
-  /** Runs a command line in a process group of its own, which is killed whole on timeout and cancel. */
+  /**
+   * Runs a command line in a process group of its own, which is killed whole on timeout and cancel; what it leaves in the
+   * background when it ends by itself stays.
+   */
   shell: {
     args: z.object({
       command: systemText,
@@ -44,6 +47,8 @@ export const hostOps = {
       stdout: z.string(),
       stderr: z.string(),
       timed_out: z.boolean(),
+      /** How many processes ended with its time, its shell among them; where the host's system tells. */
+      ended_processes: z.int().optional(),
       /** A stream is longer than what is answered of it. */
       truncated: z.boolean(),
     }),

@@ -9,7 +9,7 @@ import { CommandError } from '../failure.ts';
 import type { Output } from '../output.ts';
 import { describeFailure, describeWithTrace } from '../report.ts';
 import { isRefusal } from '../runs/lease.ts';
-import { exitCodeOf, follow, sayStates, timedOutCode } from './follow.ts';
+import { exitCodeOf, follow, sayStates, timedOutCode, timedOutText } from './follow.ts';
 import { findDevice, findHost, openCommand, relayFailedCode, write } from './target.ts';
 
 /** Options of `svc host exec`. */
@@ -175,11 +175,11 @@ async function finish(
   const parsed = hostOps.shell.result.safeParse(result);
   if (!parsed.success)
     throw new CommandError('the host answered something that is not a shell result', relayFailedCode);
-  const { stdout, stderr, timed_out, truncated, exit_code } = parsed.data;
+  const { stdout, stderr, timed_out, ended_processes, truncated, exit_code } = parsed.data;
   if (!json) {
     await Promise.all([write(process.stdout, stdout), write(process.stderr, stderr)]);
     if (truncated) output.log('the output was cut at 1 MiB a stream');
-    if (timed_out) output.log('the command timed out and was killed');
+    if (timed_out) output.log(timedOutText(ended_processes));
   }
   return timed_out ? timedOutCode : (exit_code ?? relayFailedCode);
 }

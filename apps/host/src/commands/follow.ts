@@ -74,13 +74,17 @@ const statesSaid: Readonly<Record<string, string>> = {
   running: 'running',
 };
 
+/** What is said of a command that its time ended. */
+export const timedOutText = (processes: number | undefined): string =>
+  `the command timed out and was killed${processes === undefined ? '' : `; ${processes} ${processes === 1 ? 'process' : 'processes'} ended`}`;
+
 /** The exit code that a finished shell command stands for; throws `CommandError` when it has none. */
 export function exitCodeOf({ state, ok, error, result }: HostExec, target: string, log: Output['log']): number {
   if (state !== 'done' || !ok) throw new CommandError(`${target}: ${error ?? state}`, relayFailedCode);
-  const parsed = hostOps.shell.result.pick({ exit_code: true, timed_out: true, truncated: true }).safeParse(result);
+  const parsed = hostOps.shell.result.omit({ stdout: true, stderr: true }).safeParse(result);
   if (!parsed.success) return 0;
-  const { exit_code, timed_out, truncated } = parsed.data;
+  const { exit_code, timed_out, truncated, ended_processes } = parsed.data;
   if (truncated) log('the output was cut at 10 MiB, or the account keeps no more');
-  if (timed_out) log('the command timed out and was killed');
+  if (timed_out) log(timedOutText(ended_processes));
   return timed_out ? timedOutCode : (exit_code ?? relayFailedCode);
 }

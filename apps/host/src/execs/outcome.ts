@@ -11,9 +11,12 @@ export const cancelled = 'cancelled';
 export function outcomeOf(
   { ending }: ExecRecord,
   leader: ProcessId,
-  { hasBegun, code, timedOut, truncated }: ExecEnd,
+  { hasBegun, code, timedOut, endedProcesses, truncated }: ExecEnd,
 ): OpOutcome {
-  if (timedOut) return { ok: true, result: { exit_code: null, timed_out: true, truncated } };
+  if (timedOut) {
+    const ended = endedProcesses === undefined ? {} : { ended_processes: endedProcesses };
+    return { ok: true, result: { exit_code: null, timed_out: true, truncated, ...ended } };
+  }
   if (ending) return { ok: false, error: cancelled };
   if (code !== undefined) return { ok: true, result: { exit_code: code, timed_out: false, truncated } };
   if (!isOfThisBoot(leader)) return { ok: false, error: 'host_restarted', unknown: true };

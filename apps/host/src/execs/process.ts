@@ -17,12 +17,15 @@ export interface ExecFiles {
   end: string;
   /** Standard input. */
   input: string;
+  /** Between the command and its output, while it runs. */
+  pipe: string;
 }
 
 export const filesOf = (base: string): ExecFiles => ({
   output: `${base}.out`,
   end: `${base}.end`,
   input: `${base}.in`,
+  pipe: `${base}.pipe`,
 });
 
 /** Room for what the shell writes later, on a disk that may be full by then: it writes over these bytes. */
@@ -32,45 +35,81 @@ const emptyEnd = '----------\n';
  * Runs a command and writes down what becomes of it, with no daemon to help: a shell of a few hundred KiB, in the group of
  * the command. Without a word on descriptor 3 (the daemon died before the process was written down) it never starts.
  *
- * `collect` writes the output up to the limit and passes over the rest, so that the command is never held up. Bytes 0 to 3 of
- * the end file get the exit code, byte 4 a `b` before the command begins, byte 5 a `t` when the time was over, byte 6 a `c` when output was lost. SIGTERM ends the
- * command alone; the shells outlive it, write down how it ended, and kill what it left in the group: after a second, where that
- * holds the output open.
+ * `collect` writes the output up to the limit and passes over the rest, so that the command is never held up. What the command
+ * leaves in the background stays: where it holds the output open after 0.2 s, `collect` becomes a `cat` that reads on for it.
+ * Bytes 0 to 3 of the end file get the exit code, byte 4 a `b` before the command begins, byte 5 a `t` when the time was over,
+ * byte 6 a `c` when output was lost, bytes 7 to 9 how many processes the time ended. SIGTERM ends what the command started; the
+ * shells outlive it and write down how it ended, and after a `t` all that is left of the group is killed.
  */
-const gate = `out=$1 end=$2 in=$3 limit=$4 most=$5
-shift 5
+const gate = `out=$1 end=$2 in=$3 limit=$4 most=$5 pipe=$6
+shift 6
 read -r go <&3 || exit 125
 exec 3<&-
 note() { printf %s "$2" | dd of="$end" bs=1 seek="$1" conv=notrunc 2>/dev/null; }
+noted() { dd if="$end" bs=1 skip="$1" count=1 2>/dev/null; }
 collect() {
   trap '' TERM INT HUP
+  trap 'kill -s KILL $piece; exec cat <&4' USR1
+  exec 4<"$pipe"
   have=0
   while [ "$have" -lt "$most" ]; do
     size=$((most - have < 65536 ? most - have : 65536))
-    said=$(LC_ALL=C dd bs="$size" count=1 2>&1 >>"$out") || { note 6 c; break; }
-    case $said in '0+0 records in'*) return ;; esac
-    have=$(($(wc -c <"$out")))
+    dd bs="$size" count=1 <&4 >>"$out" &
+    piece=$!
+    wait "$piece" || { note 6 c; break; }
+    now=$(($(wc -c <"$out")))
+    [ "$now" -gt "$have" ] || return 0
+    have=$now
   done
-  cat >/dev/null
+  cat <&4
+}
+members() {
+  read -r self rest </proc/self/stat
+  count=0
+  for file in /proc/[0-9]*/stat; do
+    read -r line <"$file" || continue
+    pid=\${line%% *}
+    set -- \${line##*) }
+    [ "$3" = $$ ] && [ "$1" != Z ] || continue
+    case " $self $collector " in *" $pid "* | *" $2 "*) continue ;; esac
+    [ "$pid" = $$ ] || count=$((count + 1))
+  done
+  [ "$count" = 0 ] || note 7 "$(printf %-3d $((count > 999 ? 999 : count)))"
 }
 trap : TERM INT HUP
-note 4 b || exit 125
+mkfifo -m 600 "$pipe" && note 4 b || exit 125
+collect </dev/null >/dev/null 2>&1 &
+collector=$!
 (
   trap '' TERM INT HUP
-  sleep "$limit"
-  [ "$(dd if="$end" bs=1 count=1 2>/dev/null)" = - ] || exit
+  trap 'kill -s KILL $nap; exit' USR1
+  sleep "$limit" &
+  nap=$!
+  wait "$nap"
+  [ "$(noted 0)" = - ] || exit
   note 5 t
+  members
   kill -s TERM 0
   sleep 2
   kill -s KILL 0
 ) </dev/null >/dev/null 2>&1 &
-{
-  trap : TERM INT HUP
-  "$@" <"$in" 2>&1
-  note 0 "$(printf %-4d $?)"
-  ( sleep 1; kill -s KILL 0 ) </dev/null >/dev/null 2>&1 &
-} | collect
-kill -s KILL 0`;
+watcher=$!
+"$@" >"$pipe" <"$in" 2>&1
+note 0 "$(printf %-4d $?)"
+rm -f "$pipe"
+if [ "$(noted 5)" = t ]; then
+  wait "$collector"
+  kill -s KILL 0
+fi
+late=
+trap late=1 USR1
+( while sleep 0.2; do kill -s USR1 $$ || exit; done ) </dev/null >/dev/null 2>&1 &
+clock=$!
+wait "$collector"
+kill -s KILL "$clock"
+kill -s USR1 "$watcher"
+[ -z "$late" ] || kill -s USR1 "$collector"
+exit 0`;
 
 /**
  * Starts a command in a process group that outlives the daemon: once `written` has resolved for its leader, and never when that
@@ -82,12 +121,21 @@ export async function startDetached(
   timeoutMs: number,
   written: (leader: ProcessId) => Promise<void>,
 ): Promise<{ leader: ProcessId; gone: Promise<void> }> {
+  // One that was killed before it could remove its own is started anew.
+  await rm(files.pipe, { force: true });
   await writeFile(files.output, '', { mode: 0o600 });
   await writeFile(files.end, emptyEnd, { mode: 0o600 });
   if (command.input) await writeFile(files.input, command.input, { mode: 0o600 });
   await Promise.all([syncPath(files.output), syncPath(files.end)]);
   const input = command.input ? files.input : '/dev/null';
-  const own = [files.output, files.end, input, String(Math.ceil(timeoutMs / 1000)), String(mostOutputBytes + 1)];
+  const own = [
+    files.output,
+    files.end,
+    input,
+    String(Math.ceil(timeoutMs / 1000)),
+    String(mostOutputBytes + 1),
+    files.pipe,
+  ];
   const child = spawn('/bin/sh', ['-c', gate, 'svc-exec', ...own, command.file, ...command.args], {
     cwd: command.cwd,
     env: { ...command.env, PWD: command.cwd },
@@ -119,6 +167,8 @@ export interface ExecEnd {
   /** 128 + n when signal n ended the command; undefined when nobody wrote how it ended. */
   code: number | undefined;
   timedOut: boolean;
+  /** How many processes ended with its time; undefined where the system does not show them. */
+  endedProcesses: number | undefined;
   /** Output was lost, or is longer than what is kept. */
   truncated: boolean;
 }
@@ -127,11 +177,13 @@ export interface ExecEnd {
 export async function readEnd(files: ExecFiles): Promise<ExecEnd> {
   const text = await open(files.end, 'r').then(readAndSync, () => '');
   const code = /^\d{1,3}/.exec(text)?.[0];
+  const ended = text[5] === 't' ? Number(text.slice(7, 10).replaceAll('-', '')) : 0;
   const size = await open(files.output, 'r').then(sizeAndSync, () => 0);
   return {
     hasBegun: text[4] !== '-',
     code: code === undefined ? undefined : Number(code),
     timedOut: text[5] === 't',
+    endedProcesses: ended > 0 ? ended : undefined,
     truncated: text[6] === 'c' || size > mostOutputBytes,
   };
 }

@@ -246,8 +246,10 @@ export class ExecRunner {
       await (gone ? Promise.race([gone, passed]) : passed);
       sender.wake();
     }
-    killLeft(leader, `${execVariable}=${id}`);
     const written = await readEnd(files);
+    // What is in the background stays where the command ended by itself.
+    const endedItself = written.code !== undefined && !written.timedOut && !entry.record.ending;
+    if (!endedItself) killLeft(leader, `${execVariable}=${id}`);
     if (!written.hasBegun && isOfThisBoot(leader) && !gone && !entry.record.ending) {
       // The daemon that started it died before its last word: the command never ran.
       await sender.end(0);

@@ -66,7 +66,8 @@ function shellAnswer(result: GroupResult): HostOpResult<'shell'> {
     exit_code: result.ended ? null : exitCode(result),
     stdout: stdout.text,
     stderr: stderr.text,
-    timed_out: result.ended,
+    timed_out: result.ended !== undefined,
+    ...(result.ended?.processes !== undefined && { ended_processes: result.ended.processes }),
     truncated: result.stdout.cut || result.stderr.cut || lost,
   };
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { OpError } from '../failure.ts';
-import { drained, exitOrEnd, type ProcessGroups } from '../groups.ts';
+import { drained, type Ended, exitOrEnd, type ProcessGroups, readOn } from '../groups.ts';
 
 /** A command of a run: it starts only once it is written down, and does not outlive the daemon. */
 interface GuardedCommand {
@@ -27,17 +27,18 @@ interface GuardedResult {
   code: number | null;
   signal: NodeJS.Signals | null;
   /** It was ended by `signal` of the call before it ended by itself. */
-  ended: boolean;
+  ended: Ended | undefined;
 }
 
 /**
  * Holds descriptor 3 to the daemon. Without a word on it (the daemon was killed before it wrote the process down) the
- * command never starts. When it closes (the run is over, or the daemon was killed with -9) all that is left of the
- * group is killed: by a member of the group, so that the number cannot be anyone else's by then.
+ * command never starts. When it closes (a limit ended the run, or the daemon was killed with -9) all that is left of the
+ * group is killed: by a member of the group, so that the number cannot be anyone else's by then. A second word says that the
+ * command ended by itself: what it left in the background stays.
  */
 const gate = `exec 2>&1
 read -r go <&3 || exit 125
-( { read -r over <&3; kill -s KILL 0; } </dev/null >/dev/null 2>&1 & )
+( { read -r over <&3 || kill -s KILL 0; } </dev/null >/dev/null 2>&1 & )
 exec 3<&-
 exec "$@"`;
 
@@ -54,6 +55,7 @@ export async function runGuarded(command: GuardedCommand): Promise<GuardedResult
   const line = child.stdio[3] as Duplex;
   // The process on the other side may be killed at any time: its exit tells how it ended.
   for (const stream of [output, line, child.stdin]) stream?.on('error', () => {});
+  line.resume();
   output.on('data', command.onOutput);
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const group = child.pid;
@@ -64,18 +66,24 @@ export async function runGuarded(command: GuardedCommand): Promise<GuardedResult
   command.groups.add(group);
   try {
     const ended = await live(child, group, line, command);
-    // The rest of the group goes, and with it whatever kept the output open.
-    line.destroy();
+    // The rest of the group goes with its end, and with that whatever kept the output open.
+    if (ended) line.destroy();
+    else await new Promise<void>((resolve) => line.end('over\n', () => resolve()));
     await Promise.race([closed, drained()]);
     return { code: child.exitCode, signal: child.signalCode, ended };
   } finally {
     line.destroy();
-    output.destroy();
+    readOn(output);
     command.groups.delete(group);
   }
 }
 
-async function live(child: ChildProcess, group: number, line: Writable, command: GuardedCommand): Promise<boolean> {
+async function live(
+  child: ChildProcess,
+  group: number,
+  line: Writable,
+  command: GuardedCommand,
+): Promise<Ended | undefined> {
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   await command.onStarted(group);
   if (!command.signal.aborted) {

@@ -284,12 +284,19 @@ test('binary output becomes text without NUL', async (t) => {
   assert.equal(log_tail, 'a\uFFFDb\uFFFD\uFFFD🙂\uFFFDc');
 });
 
-test('a child left in the background neither holds the run open nor outlives it', async (t) => {
+test('a child left in the background does not hold the run open, stays and writes on, with setsid and without', async (t) => {
   const b = await bench(t);
-  const result = await resultOf(b, b.shell('sleep 600 & echo $! > pid; echo done'));
-  assert.deepEqual([result.ok, result.log_tail], [true, 'done\n']);
-  const pid = Number(await readFile(join(b.root, 'pid'), 'utf8'));
-  await until(() => !isAlive(pid), 'the child is gone');
+  for (const way of ['', 'setsid ', 'nohup ']) {
+    const loop = 'echo $$ > pid; until [ -e go ]; do sleep 0.02; done; echo more; touch written; exec sleep 600';
+    const result = await resultOf(b, b.shell(`rm -f pid go written; ${way}sh -c '${loop}' & echo done`));
+    assert.equal(result.ok, true, way);
+    assert.match(result.log_tail ?? '', /done\n/);
+    const pid = await pidIn(b.root);
+    t.after(() => process.kill(pid, 'SIGKILL'));
+    await writeFile(join(b.root, 'go'), '');
+    await until(() => existsSync(join(b.root, 'written')), `${way}it wrote on`);
+    assert.equal(isAlive(pid), true, way);
+  }
 });
 
 test('a command gets the variables it names and no others, and their values are not sent', async (t) => {
