@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { entries, machines, paths, readSources, root, verbs } from './repository.ts';
 import { checkExports } from './exports.ts';
+import { checkFaults } from './faults.ts';
 import { checkNames, checkUrls } from './names.ts';
 import { checkAll, checkCycles, checkFloors, checkGlobals, checkImports, checkPresses, checkSql } from './rules.ts';
 import type { Source } from './source.ts';
@@ -74,6 +75,22 @@ describe('architecture rules', () => {
     ]) {
       assert.equal(checkGlobals(planted(`${server}/features/keys/x.ts`, text)).length, 1, text);
     }
+  });
+
+  test("find a runtime's words in code that makes answers", () => {
+    const found = (text: string, path = `${server}/features/keys/x.ts`) => checkFaults(planted(path, text)).length;
+    for (const text of [
+      'return { error: (error as Error).message };',
+      "return error instanceof Error ? error.message : 'x';",
+      'if (!(error instanceof Error)) return undefined;\n  return error.message;',
+      'throw new OpError(cause.message);',
+      'return `failed: ${code ?? String(error)}`;',
+    ]) {
+      assert.deepEqual([found(text), found(text, 'apps/host/src/runs/x.ts')], [1, 1], text);
+      assert.equal(found(text, 'apps/hub/src/x.ts'), 0, text);
+    }
+    assert.equal(found('return error instanceof ApiError ? error.message : faultText(error);'), 0);
+    assert.equal(found('log(`it broke: ${String(error)}`);'), 0);
   });
 
   test('find a query outside *.sql.ts and one that names a foreign table', () => {

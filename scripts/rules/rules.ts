@@ -1,4 +1,5 @@
 import { checkExports } from './exports.ts';
+import { checkFaults } from './faults.ts';
 import { checkNames, checkUrls } from './names.ts';
 import { featureOf, type Import, importsOf, isTest, type Source, type Violation } from './source.ts';
 import { checkStates, type Stateful } from './states.ts';
@@ -197,5 +198,6 @@ export function checkAll(
     ...checkStates(sources, machines),
     ...checkNames(sources, contract),
     ...checkPresses(sources),
+    ...checkFaults(sources),
   ];
 }

@@ -11,6 +11,31 @@ export function outboundErrorOf(error: unknown): OutboundError {
   return new OutboundError(/TIMEOUT|ETIMEDOUT/.test(name) ? 'timeout' : 'failed', error, stageOf(name));
 }
 
+/** What else the system refuses. */
+const systemFaults: Readonly<Record<string, string>> = {
+  ENOENT: 'a file is not there',
+  EACCES: 'a file may not be used',
+  EPERM: 'the system does not allow it',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk is full',
+  EROFS: 'the disk cannot be written to',
+  EMFILE: 'too many files are open',
+  ENOMEM: 'there is not enough memory',
+};
+
+/**
+ * An error of the runtime as people may read it: by its code, or that of what caused it. Its own words are not passed on: they
+ * hold addresses with their users and queries, and paths of this program. Errors with words of ours are told as they are.
+ */
+export function faultText(error: unknown): string {
+  if (chainOf(error).some((each) => each instanceof OutboundError)) return outboundErrorOf(error).message;
+  const code = codeOf(error);
+  if (code === undefined) return 'an unexpected fault occurred';
+  const isOfNetwork = stageOf(code) !== undefined || /^(?:ECONNRESET|EPIPE|UND_ERR_\w+|HPE_\w+)$/.test(code);
+  if (isOfNetwork) return outboundErrorOf(error).message;
+  return systemFaults[code] ?? 'the system refused it';
+}
+
 /** Where it failed, by its code; undefined once a request may have been sent. */
 function stageOf(code: string): OutboundStage | undefined {
   if (/^(?:ENOTFOUND|EAI_[A-Z]+|ENODATA)$/.test(code)) return 'name';

@@ -1,3 +1,4 @@
+import { faultText } from '@svc/netguard/faults';
 import { type ProcessId, processStart } from '@svc/process-lock';
 import { errnoOf } from '../failure.ts';
 import type { OpOutcome } from '../report.ts';
@@ -36,5 +37,5 @@ export function cutOf(outcome: OpOutcome): OpOutcome {
 export function journalError(error: unknown): string {
   const code = errnoOf(error);
   if (code === 'ENOSPC' || code === 'EDQUOT') return 'host_disk_full';
-  return code === 'E2BIG' ? 'bad_args: command: too long' : `host_journal_failed: ${code ?? String(error)}`;
+  return code === 'E2BIG' ? 'bad_args: command: too long' : `host_journal_failed: ${code ?? faultText(error)}`;
 }

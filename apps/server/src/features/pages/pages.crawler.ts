@@ -1,3 +1,4 @@
+import { faultText } from '@svc/netguard/faults';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Loop, startLoop } from '../../kernel/work/loop.ts';
 import { OutboundError } from '../../kernel/outside/outbound.ts';
@@ -151,4 +152,8 @@ function pauseOf(error: unknown, attempts: number): number {
   return attempts >= mostAttempts ? 24 * 3_600_000 : firstPauseMs * 4 ** (attempts - 1);
 }
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'it failed');
+const ownErrors = [Disallowed, SitemapElsewhere, UnreadableError, OutboundError, PageStatusError, RobotsUnknown];
+
+/** Words of ours, and none of the runtime's. */
+const reasonOf = (error: unknown): string =>
+  error instanceof Error && ownErrors.some((own) => error instanceof own) ? error.message : faultText(error);

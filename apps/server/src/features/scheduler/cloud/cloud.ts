@@ -1,7 +1,9 @@
 import { agentSpec, kinds, lastWhole, shellSpec } from '@svc/contract';
-import { parseSpec } from '@svc/http-task';
+import { HttpTaskError, parseSpec } from '@svc/http-task';
+import { faultText } from '@svc/netguard/faults';
 import type { z } from 'zod';
 import { inTransaction } from '../../../kernel/db/db.ts';
+import { BrokenSeal } from '../../../kernel/base/crypto.ts';
 import { ApiError } from '../../../kernel/base/errors.ts';
 import { plus, readNow } from '../../../kernel/db/instant.ts';
 import { type Loop, startLoop } from '../../../kernel/work/loop.ts';
@@ -178,7 +180,7 @@ export class CloudRunner {
     } catch (error) {
       // A gateway that has lost touch with its database must not say how a run went.
       const isUnproven = error instanceof ApiError && error.code === 'unavailable';
-      return signal.aborted || isUnproven ? over : { ok: false, error: (error as Error).message.slice(0, 1_000) };
+      return signal.aborted || isUnproven ? over : { ok: false, error: reasonOf(error).slice(0, 1_000) };
     }
   }
 
@@ -285,6 +287,12 @@ export class CloudRunner {
     if (moved) return;
     await endedProcess(this.#parts, { id: claimed.id, attempt: claimed.attempt, holderId: gateways.id });
   }
+}
+
+/** Why a run could not be done: words of ours, and none of the runtime's. */
+function reasonOf(error: unknown): string {
+  const isOurs = error instanceof ApiError || error instanceof HttpTaskError || error instanceof BrokenSeal;
+  return isOurs ? error.message : faultText(error);
 }
 
 /** The end of a response as text that the database can hold. */
