@@ -102,7 +102,7 @@ export const enAlerts = {
   orgs: {
     removed: (name: string) => `You were taken out of the organisation ${name}`,
     removedText:
-      'Its projects, and environments in them, are yours no more. An environment that nobody else has agreed to own stays yours.',
+      'Its projects, and environments in them, are yours no more. An environment that nobody else has agreed to own stays yours, and you see its project.',
   },
   signIns: {
     new: (device: string) => `New sign-in: ${device}`,

@@ -103,7 +103,7 @@ export const roAlerts: typeof enAlerts = {
   orgs: {
     removed: (name) => `Ai fost scos din organizația ${name}`,
     removedText:
-      'Proiectele ei și mediile din ele nu mai sunt ale tale. Un mediu pe care nimeni altcineva nu a acceptat să îl dețină rămâne al tău.',
+      'Proiectele ei și mediile din ele nu mai sunt ale tale. Un mediu pe care nimeni altcineva nu a acceptat să îl dețină rămâne al tău, iar tu îi vezi proiectul.',
   },
   signIns: {
     new: (device) => `Conectare nouă: ${device}`,

@@ -272,7 +272,7 @@ test('a huge output is shown by its end, never cut within a character, and has a
   assert.ok(first.log_tail?.endsWith('line 19999\nlast'));
   assert.ok((first.log_tail?.length ?? 0) > 65_000 && (first.log_tail?.length ?? 0) <= 65_536);
   assert.ok(first.log_tail?.isWellFormed());
-  assert.match(first.output_hash ?? '', /^[0-9a-f]{64}$/);
+  assert.match(first.output_hash ?? '', /^2:[0-9a-f]{64}$/);
   assert.equal(first.output_hash, second.output_hash);
   const other = await resultOf(b, b.shell(command.replace('last', 'more')));
   assert.notEqual(other.output_hash, first.output_hash);

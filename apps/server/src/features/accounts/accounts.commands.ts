@@ -136,7 +136,7 @@ async function setAccountQuota(
   admin: Admin,
   { email, name, limit }: { email?: string; name: QuotaName; limit: number | 'default' },
 ) {
-  const { id } = await accountByEmail(admin, email);
+  const { id } = await vouchedAccount(admin, email);
   await inTransaction(admin.sql, async (tx) => {
     await setQuota(tx, id, name, limit === 'default' ? null : limit);
     await write(tx, 'quota', id, { name, limit });
@@ -175,10 +175,11 @@ interface SetOptions extends Which {
 }
 
 async function setAccount(admin: Admin, claims: AddressClaims, options: SetOptions) {
-  const gives = options.operator === 'on' || options.toolLevel !== undefined;
+  const { newEmail, feature, subscription: state, toolLevel } = options;
+  const isMore = options.operator === 'on' || toolLevel !== undefined || state === 'active';
+  const gives = isMore || Object.values(feature).includes(true);
   const byAddress = gives ? vouchedAccount : accountByEmail;
   const account = options.id === undefined ? await byAddress(admin, options.email) : await accountOf(admin, options);
-  const { newEmail, feature, subscription: state, toolLevel } = options;
   if (options.operator) await changeByCommand(admin, { id: account.id, operator: options.operator === 'on' });
   const changed = await inTransaction(admin.sql, async (tx) => {
     const claim = { email: newEmail ?? '', accountId: account.id, by: byCommand };

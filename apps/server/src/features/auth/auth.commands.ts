@@ -7,7 +7,7 @@ import { ApiError } from '../../kernel/base/errors.ts';
 import { type Admin, type Commands, emailAddress, type Run } from '../../kernel/commands.ts';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import { byCommand, writeAct } from '../../kernel/records/audit.ts';
-import { accountByEmail, defaultAccount, inviteAccount, levelOption } from '../accounts/index.ts';
+import { accountByEmail, defaultAccount, inviteAccount, levelOption, vouchedAccount } from '../accounts/index.ts';
 import { endConnectionsOf } from '../connections/index.ts';
 import { PrivateMails } from '../notifications/index.ts';
 import { signInsOf } from './auth.sign-ins.ts';
@@ -28,7 +28,14 @@ export const authCommands: Commands = (program, run) => {
     .option('--name <name>', 'name', '')
     .addOption(levelOption())
     .action(run(invite));
-  accountCommand(accounts, 'link', 'print a link with which a person gets in, or back in, once', run, link);
+  accountCommand(
+    accounts,
+    'link',
+    'print a link with which a person gets in, or back in, once',
+    run,
+    link,
+    vouchedAccount,
+  );
   accountCommand(accounts, 'logins', "an account's signed-in browsers, the one used last first", run, logins);
   accountCommand(accounts, 'sign-out', 'sign an account out of every browser, at once', run, signOut);
   clientCommands(program.command('clients').description('apps you registered for sign-in'), run);
@@ -53,12 +60,13 @@ function accountCommand(
   description: string,
   run: Run,
   work: (admin: Admin, account: { id: string; email: string }) => Promise<unknown>,
+  find: typeof accountByEmail = accountByEmail,
 ): void {
   accounts
     .command(name)
     .description(description)
     .option('--email <address>', `e-mail address; ${defaultAccount}`, emailAddress)
-    .action(run(async (admin: Admin, { email }: Named) => work(admin, await accountByEmail(admin, email))));
+    .action(run(async (admin: Admin, { email }: Named) => work(admin, await find(admin, email))));
 }
 
 async function invite(admin: Admin, { email, name, toolLevel }: { email: string; name: string; toolLevel: ToolLevel }) {

@@ -5,7 +5,7 @@ import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { type Admin, type Commands, emailAddress, oneOf, span } from '../../kernel/commands.ts';
 import { CommandError } from '../../kernel/base/command-error.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
-import { accountByEmail, defaultAccount } from '../accounts/index.ts';
+import { accountByEmail, defaultAccount, vouchedAccount } from '../accounts/index.ts';
 import { changeKey, revokeKey } from './keys.change.ts';
 import { issueKey } from './keys.issue.ts';
 import { hashKey } from './keys.lookup.ts';
@@ -76,7 +76,7 @@ async function createKey(
   options: { email?: string; name: string; scopes: string[]; toolLevel?: ToolLevel; expiresIn?: number },
 ) {
   const { name, scopes, toolLevel, expiresIn } = options;
-  const { id: accountId } = await accountByEmail(admin, options.email);
+  const { id: accountId } = await vouchedAccount(admin, options.email);
   const expiresAt = expiresIn === undefined ? undefined : new Date(admin.clock.now() + expiresIn * 1000).toISOString();
   return inTransaction(admin.sql, async (tx) => {
     const { id, text } = await issueKey(admin, tx, { accountId, name, scopes, toolLevel, expiresAt });
