@@ -1,20 +1,17 @@
 import { contract } from '@svc/contract';
-import { badRequest } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Inference } from '../inference/index.ts';
 import { find } from './analysis/find.ts';
 import { nearestOf } from './analysis/nearest.ts';
+import { nextPage, pageFrom } from './analysis/ranks.ts';
 import { showPassages } from './analysis/search.sql.ts';
 import { snippetOf } from './analysis/snippet.ts';
-
-/** Results that a search leads to, page by page. */
-const mostResults = 400;
 
 export const search = (inference: Inference): Operation =>
   operation(contract.transcripts.search, async (context, { query }) => {
     const started = context.clock.monotonic();
     const { q, mode, limit, cursor, ...scope } = query;
-    const from = placeOf(cursor);
+    const from = pageFrom(cursor);
     const { hits, degraded } = await find(context, inference, { q, mode, scope });
     const page = hits.slice(from, from + limit);
     const places = page.map(({ transcript_id, seq, to_seq }) => ({ transcript_id, from_seq: seq, to_seq }));
@@ -43,23 +40,11 @@ export const search = (inference: Inference): Operation =>
         matched,
       };
     });
-    const next = from + limit;
     return {
       results,
       mode,
       took_ms: Math.round(context.clock.monotonic() - started),
       degraded,
-      ...(next < Math.min(hits.length, mostResults) && { next_cursor: Buffer.from(`r${next}`).toString('base64url') }),
+      ...nextPage(from + limit, hits.length),
     };
   });
-
-/** Where a page begins: results have ranks, not keys. */
-function placeOf(cursor: string | undefined): number {
-  if (cursor === undefined) return 0;
-  const [, place] = /^r(\d{1,4})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  const at = Number(place);
-  if (place === undefined || at > mostResults) {
-    throw badRequest('cursor: must be the next_cursor of a page', { cursor: ['must be the next_cursor of a page'] });
-  }
-  return at;
-}
