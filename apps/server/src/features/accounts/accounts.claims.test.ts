@@ -6,6 +6,7 @@ import { svcOf } from '../../testing.commands.ts';
 import { shared } from '../../testing.shared.ts';
 import { environmentOf } from '../environments/environments.testing.ts';
 import { signIn } from '../me/me.testing.ts';
+import { hasUnprovedAddress, proveAddress } from './accounts.claims.sql.ts';
 import { setOperator } from './accounts.sql.ts';
 
 describe('an address that somebody gave to their own account', () => {
@@ -38,6 +39,19 @@ describe('an address that somebody gave to their own account', () => {
     assert.equal((await actsOf(id, 'accounts.create'))[0]?.details['taken_from'], account.id);
     // What an operator gave is reserved.
     await assert.rejects(svc('accounts', 'create', '--email', address), isTaken);
+  });
+
+  test('is theirs once a code that was mailed to it was used, not one that was mailed to another', async () => {
+    const { account, address, login } = await squatted();
+    const code = (to: string) => proveAddress(sqlOf(), account.id, to);
+    await code(account.email);
+    assert.equal(await hasUnprovedAddress(sqlOf(), account.id), true);
+    await code(address.toUpperCase());
+    assert.equal(await hasUnprovedAddress(sqlOf(), account.id), false);
+    await assert.rejects(svc('accounts', 'create', '--email', address), isTaken);
+    // Another one is to be proved anew.
+    await login.said('PATCH', '/v1/me', { email: `${randomUUID()}@example.test` });
+    assert.equal(await hasUnprovedAddress(sqlOf(), account.id), true);
   });
 
   test('gives way on every way in by which an operator gives addresses', async () => {

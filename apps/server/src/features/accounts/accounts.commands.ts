@@ -115,7 +115,9 @@ export async function accountOf(admin: Admin, { email, id }: Which): Promise<Acc
 }
 
 async function suspendAccount(admin: Admin, which: Which, suspended: boolean) {
-  const account = await accountOf(admin, which);
+  // To let an account go on is to give.
+  const isByAddress = !suspended && which.email !== undefined && which.id === undefined;
+  const account = isByAddress ? await vouchedAccount(admin, which.email) : await accountOf(admin, which);
   if (await isLeaving(admin.sql, account.id)) {
     throw new CommandError('this account is being deleted; finish it with: svc accounts delete');
   }

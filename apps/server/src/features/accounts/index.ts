@@ -3,7 +3,7 @@ export { deleteOn, markDeleted } from './accounts.deletion.ts';
 export { deletionCommands, type DeletionParts } from './accounts.deletion.commands.ts';
 export { accountByEmail, accountsCommands, defaultAccount, levelOption, vouchedAccount } from './accounts.commands.ts';
 export { claimAddress } from './accounts.claims.ts';
-export { hasUnprovedAddress } from './accounts.claims.sql.ts';
+export { hasUnprovedAddress, proveAddress } from './accounts.claims.sql.ts';
 export { changeProfile, checkOperator, inviteAccount, lastOperatorText, type SignIns } from './accounts.people.ts';
 export { findFirstOperator, findLocales, findProfile, isLastOperator, listOperators } from './accounts.people.sql.ts';
 export {

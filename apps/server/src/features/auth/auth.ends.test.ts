@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { wordsOf } from '@svc/words';
 import { bySystem } from '../../kernel/records/audit.ts';
@@ -6,7 +7,10 @@ import { headersOf, signIn } from '../me/me.testing.ts';
 import { http } from '../../testing.ts';
 import { invited, openPlatform, password, person, type Platform, PlayedBrowser } from './auth.testing.ts';
 import { credentialsChanged } from '../../kernel/mount/access.ts';
+import { inTransaction } from '../../kernel/db/db.ts';
 import { createLink } from './people/links.ts';
+import { Records } from './provider/adapter.ts';
+import { endOtherSessions } from './provider/sessions.ts';
 
 describe('what is on its way when an account is closed to others', () => {
   let t: Platform;
@@ -147,6 +151,29 @@ describe('what is on its way when an account is closed to others', () => {
     const answer = await fetch(`${base}/v1/me/logins`, { method: 'DELETE', headers: { ...own, cookie } });
     assert.deepEqual([answer.status, answer.headers.getSetCookie()], [200, []]);
     assert.deepEqual([await lands(browser), await lands(guest.browser)], ['asked', 'in']);
+  });
+
+  test('a session that was ended while a request had it stays ended, whatever the request writes at its end', async () => {
+    const { kernel } = t.gateway;
+    const account = await invited(t);
+    const sessions = new Records(kernel, 'Session', (message) => new Error(message));
+    const begin = async () => {
+      const [id, uid] = [randomUUID(), randomUUID()];
+      const payload = { accountId: account.id, uid, jti: id, kind: 'Session' };
+      await sessions.upsert(id, payload, 3_600);
+      // What a request does: it reads, and writes again when it is over.
+      return { id, write: () => sessions.upsert(id, payload, 3_600) };
+    };
+    const [first, second, third] = [await begin(), await begin(), await begin()];
+    await second.write();
+    const kept = await inTransaction(kernel.sql, (tx) =>
+      endOtherSessions(tx, kernel, { accountId: account.id, id: first.id }),
+    );
+    for (const { write } of [first, second]) await assert.rejects(write());
+    await sessions.destroy(third.id);
+    await assert.rejects(third.write());
+    for (const { id } of [first, second, third]) assert.equal(await sessions.find(id), undefined);
+    assert.ok(await sessions.find(kept?.id ?? ''));
   });
 
   test('a phone that was let in, and a code for the hub, sign nobody in after "sign out everywhere"', async () => {

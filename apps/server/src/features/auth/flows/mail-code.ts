@@ -1,6 +1,6 @@
 import { wordsOf } from '@svc/words';
 import type { Kernel } from '../../../kernel/kernel.ts';
-import { findProfile } from '../../accounts/index.ts';
+import { findProfile, proveAddress } from '../../accounts/index.ts';
 import { createMailCode, useMailCode } from '../people/codes.ts';
 import { mayMail } from '../people/mails.ts';
 import { findPerson } from '../people/passwords.sql.ts';
@@ -53,6 +53,7 @@ export async function mailCodeOf(
   if (!asked) return undefined;
   const found = await useMailCode(kernel, { ...asked, purpose: 'sign-in', code: code.replace(/\D/g, '') });
   if (!found || found.accountId === null) return { email: asked.email };
+  await proveAddress(kernel.sql, found.accountId, asked.email);
   visit.setCookie(mailCookie, null, { maxAge: 0, sameSite: 'Lax' });
   return { accountId: found.accountId };
 }

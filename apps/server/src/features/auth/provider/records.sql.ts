@@ -49,8 +49,9 @@ export async function writeRecord(db: Db, record: NewRecord): Promise<boolean> {
     where not ${needsGrant} or exists (select from auth.records g where g.model = 'Grant' and g.grant_id = ${grantId})
     on conflict (model, id_hash) do update set account_id = excluded.account_id, grant_id = excluded.grant_id,
       uid = excluded.uid, payload = excluded.payload, expires_at = excluded.expires_at
-    -- A proof of an app that is kept was used: of two at once one counts.
-    where r.model <> 'ReplayDetection'
+    -- A proof of an app that is kept was used: of two at once one counts. A session that was ended while a request had it
+    -- stays ended: the provider's library writes a session at the end of each request.
+    where r.model <> 'ReplayDetection' and (r.model <> 'Session' or r.expires_at > now())
     returning 1`;
   return rows.length > 0;
 }
@@ -77,9 +78,11 @@ export async function findRecordByUserCode(db: Db, userCodeHash: Buffer): Promis
   return row;
 }
 
-/** Deletes a record. */
+/** Deletes a record; a session is kept as one that is over, see `writeRecord`. */
 export async function deleteRecord(db: Db, { model, idHash }: RecordKey): Promise<void> {
-  await db`delete from auth.records where model = ${model} and id_hash = ${idHash}`;
+  if (model === 'Session')
+    await db`update auth.records set expires_at = now() where model = ${model} and id_hash = ${idHash} and expires_at > now()`;
+  else await db`delete from auth.records where model = ${model} and id_hash = ${idHash}`;
 }
 
 /** Deletes a grant with every code and token of it; false when nothing was left of it. */
@@ -123,22 +126,27 @@ export async function deleteGrantsOf(db: Db, accountId: string, clientId: string
  */
 export async function deleteProviderSessions(db: Db, accountId: string): Promise<void> {
   await db`
+    update auth.records set expires_at = now()
+    where account_id = ${accountId} and model = 'Session' and expires_at > now()`;
+  await db`
     delete from auth.records where account_id = ${accountId}
-      and (model in ('Session', 'Interaction') or (model = 'AuthorizationCode' and client_id = ${hubClient}))`;
+      and (model = 'Interaction' or (model = 'AuthorizationCode' and client_id = ${hubClient}))`;
   await db`
     update auth.links set ended_at = now()
     where account_id = ${accountId} and purpose = 'phone' and used_at is null and ended_at is null`;
 }
 
-/** Deletes a session of an account that has not ended, and answers it with the seconds that it had left. */
+/** Ends a session of an account that has not ended, and answers it with the seconds that it had left. */
 export async function takeSession(
   db: Db,
   { accountId, idHash }: { accountId: string; idHash: Buffer },
 ): Promise<{ payload: Buffer; seconds: number } | undefined> {
   const [row] = await db<{ payload: Buffer; seconds: number }[]>`
-    delete from auth.records
-    where model = 'Session' and id_hash = ${idHash} and account_id = ${accountId} and expires_at > now()
-    returning payload, ceil(extract(epoch from expires_at - now()))::int as seconds`;
+    with own as (
+      select model, id_hash, ceil(extract(epoch from expires_at - now()))::int as seconds from auth.records
+      where model = 'Session' and id_hash = ${idHash} and account_id = ${accountId} and expires_at > now() for update)
+    update auth.records r set expires_at = now() from own
+    where (r.model, r.id_hash) = (own.model, own.id_hash) returning r.payload, own.seconds`;
   return row;
 }
 
@@ -146,7 +154,8 @@ export async function takeSession(
 export async function sweepRecords(db: Db, most: number): Promise<number> {
   const { count } = await db`
     delete from auth.records where (model, id_hash) in (
-      select model, id_hash from auth.records where expires_at < now() limit ${most})`;
+      select model, id_hash from auth.records
+      where expires_at < now() and (model <> 'Session' or expires_at < now() - interval '10 minutes') limit ${most})`;
   return count;
 }
 
