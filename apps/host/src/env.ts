@@ -79,7 +79,8 @@ function addInvitations(program: Command): void {
   withCommonOptions(program.command('accept'))
     .description('accept an invitation: you are a member from then on')
     .argument('<id>', 'as svc env invitations prints it')
-    .action((target: string, options: CommonOptions) => accept(target, options));
+    .option('--role <role>', 'the role that you accept; to be said where it is owner')
+    .action((target: string, options: CommonOptions & { role?: string }) => accept(target, options));
   withCommonOptions(program.command('decline'))
     .description('decline an invitation; they are not told, and cannot ask again for 30 days')
     .argument('<id>', 'as svc env invitations prints it')

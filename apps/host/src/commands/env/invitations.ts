@@ -16,11 +16,18 @@ export async function listInvitations(options: CommonOptions): Promise<void> {
   output.log('svc env accept <id>, or svc env decline <id>');
 }
 
-/** `svc env accept`: the caller is a member from now on. */
-export async function accept(target: string, options: CommonOptions): Promise<void> {
+/** `svc env accept`: the caller is a member from now on. Who is to own it says so: its quota and costs come with that. */
+export async function accept(target: string, options: CommonOptions & { role?: string }): Promise<void> {
   const id = idOf(target);
   const { client, output } = await openGateway(options);
-  const answer = await answered(client.environments.acceptInvitation({ params: { id }, body: {} }), 1, target);
+  const { invitations } = await answered(client.environments.listInvitations());
+  const role = invitations.find(({ environment_id: of }) => of === id)?.role;
+  if (role === 'owner' && options.role !== role)
+    throw new CommandError(`you are to own it, with its costs; to agree: svc env accept ${target} --role owner`);
+  if (options.role !== undefined && role !== undefined && options.role !== role)
+    throw new CommandError(`they invite you as ${role}, not as ${options.role}: see svc env invitations`);
+  const body = role === undefined ? {} : { role };
+  const answer = await answered(client.environments.acceptInvitation({ params: { id }, body }), 1, target);
   if (options.json) return output.json(answer);
   output.log(`you are ${answer.member.role} there: svc env list`);
 }

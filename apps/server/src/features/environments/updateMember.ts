@@ -45,7 +45,7 @@ export const updateMember = (environments: Environments): Operation =>
         // Who accepts has been told of what.
         const isMore = !isLess && role !== member.role;
         if (isMore && (await isWaiting(tx, id, userId)))
-          await tellInvited(context.kernel, tx, { ...given, role, isRaised: true });
+          await tellInvited(context.kernel, tx, { ...given, role, raisedIn: id });
         return { member: toChangedMember({ ...member, role }) };
       }
       if (isRaised) await tellAsked(context.kernel, tx, row, given);

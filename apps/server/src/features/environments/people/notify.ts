@@ -164,9 +164,9 @@ export async function tellAsked(
 export async function tellInvited(
   kernel: Teller,
   tx: Db,
-  { isRaised = false, ...given }: Given & { isRaised?: boolean },
+  { raisedIn, ...given }: Given & { raisedIn?: string },
 ): Promise<void> {
-  const dedupeKey = `environment.invited:${dayOf(given)}${isRaised ? `:${given.role}` : ''}`;
+  const dedupeKey = `environment.invited:${dayOf(given)}${raisedIn === undefined ? '' : `:${given.role}:${raisedIn}`}`;
   if (await wasTold(tx, given.accountId, dedupeKey)) return;
   if (!(await takeBudget(tx, kernel.clock, invitationsTold, given.accountId))) return;
   const who = await nameOf(tx, given);

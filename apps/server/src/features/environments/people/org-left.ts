@@ -11,6 +11,7 @@ import { type Doer, Environments } from '../environments.store.ts';
 import { dropSent, withdrawInvitation } from './invitations.sql.ts';
 import { isAgreedOwner, peopleOf } from './members.ts';
 import { deleteMember, noteRemoved } from './members.sql.ts';
+import { resolveInvited } from './notify.ts';
 import { closePortsOf } from './ports.ts';
 import { passOnTold } from './pass-on.ts';
 
@@ -50,8 +51,12 @@ async function takeOut(kernel: Parts, tx: Db, row: EnvironmentRow, person: Membe
   const doer: Doer = { accountId: null, kind: 'system', by: byCommand };
   const payload = { user_id: accountId, role, reason: 'left_org' };
   await noteGone(tx, ['member', 'role', 'ssh_key'], `${id}/${accountId}`);
-  await withdrawInvitation(tx, kernel.clock, id, accountId);
-  if (acceptedAt === null) return kernel.environments.tell(tx, row, doer, { kind: 'invitation_withdrawn', payload });
+  const withdrawn = await withdrawInvitation(tx, kernel.clock, id, accountId);
+  if (acceptedAt === null) {
+    const by = withdrawn?.invited_by ?? null;
+    await resolveInvited(kernel, tx, { accountId, by, resolution: 'removed' });
+    return kernel.environments.tell(tx, row, doer, { kind: 'invitation_withdrawn', payload });
+  }
   await noteGone(tx, ['member', 'role', 'port'], `${id}/`, { accountId });
   await deleteMember(tx, id, accountId);
   await noteRemoved(tx, (await readNow(tx, kernel.clock)).iso, id, accountId);
