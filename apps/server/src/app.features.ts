@@ -116,11 +116,7 @@ export function featuresOf(kernel: Kernel): { features: Feature[]; callers: Call
     eventsFeature(() => features),
     overviewFeature(() => features),
   ];
-  connections.takesBack(
-    () => features.flatMap(({ takesBack }) => takesBack ?? []),
-    () => features.flatMap(({ undoes }) => undoes ?? []),
-    () => features.flatMap(({ changesLeft }) => changesLeft ?? []),
-  );
+  connections.takesBack(() => features);
   return { features, callers: { ...auth, lookup: keys.lookup } };
 }
 

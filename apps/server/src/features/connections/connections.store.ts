@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
+import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { notFound } from '../../kernel/base/errors.ts';
 import { bySystem, type Who, writeAct } from '../../kernel/records/audit.ts';
@@ -59,15 +60,11 @@ export class Connections {
     this.#onEnd = end;
   }
 
-  /** How features take back what an app let in, and undo what it changed, of what is `left`; asked when a connection ends. */
-  takesBack(
-    takes: () => readonly TakesBack[],
-    undoes: () => readonly Undoes[],
-    left: () => readonly ChangesLeft[],
-  ): void {
-    this.#takes = takes;
-    this.#undoes = undoes;
-    this.#left = left;
+  /** The features that take back what an app let in, and undo what it changed; asked when a connection ends. */
+  takesBack(features: () => readonly Pick<Feature, 'takesBack' | 'undoes' | 'changesLeft'>[]): void {
+    this.#takes = () => features().flatMap(({ takesBack }) => takesBack ?? []);
+    this.#undoes = () => features().flatMap(({ undoes }) => undoes ?? []);
+    this.#left = () => features().flatMap(({ changesLeft }) => changesLeft ?? []);
   }
 
   /** Forgets changes of apps whose subject is gone. */

@@ -30,10 +30,9 @@ export const heartbeatsUndo = (kernel: Pick<Kernel, 'clock' | 'keyring' | 'feed'
     const { clock } = kernel;
     const row = await lockMonitor(tx, clock, accountId, id);
     const { ms, iso } = await readNow(tx, clock);
-    // Over by itself, and there is none of before to put back.
-    const isOver = (until: string): boolean => Date.parse(until) <= ms;
-    if (!row || row.muted_until === null || (isOver(row.muted_until) && (before === undefined || isOver(before))))
-      return false;
+    const isLive = (until: string | null | undefined): boolean => until != null && Date.parse(until) > ms;
+    // Over by itself, and there is none of before to put back; an app may have lifted one.
+    if (!row || (!isLive(row.muted_until) && !isLive(before))) return false;
     const state = stateOf(row);
     // Not null: whoever is down is told again when a silence is over.
     const mutedUntil = before ?? iso;

@@ -36,6 +36,8 @@ export type ChangesLeft = Partial<Record<AppChangeKind, (db: Db, subjects: reado
 
 /** What an app may have changed that was not changed again since. */
 const mostOfApp = 300;
+/** One for each monitor that it made, and these have a limit of their own. */
+const unbounded = 'ping_url' satisfies AppChangeKind;
 
 /**
  * Notes what the caller changes, in the transaction that does: of an app, until it is disconnected; what people
@@ -57,7 +59,9 @@ export async function noteChange(db: Db, actor: Actor, { kind, subject, name, be
         then (select o.before from kernel.app_changes o where o.kind = ${kind} and o.subject = ${subject}
           order by o.created_at limit 1)
         else ${before ?? null} end
-    where (select count(*) from kernel.app_changes where connection_id = ${connectionId}) < ${mostOfApp}
+    where ${kind === unbounded}::boolean
+      or (select count(*) from kernel.app_changes
+        where connection_id = ${connectionId} and kind <> ${unbounded}) < ${mostOfApp}
       or exists (
         select from kernel.app_changes where connection_id = ${connectionId} and kind = ${kind} and subject = ${subject})
     on conflict (connection_id, kind, subject) do update set name = excluded.name returning 1`;
