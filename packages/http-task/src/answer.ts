@@ -35,7 +35,7 @@ function spellingsOf(headers: Headers): Map<string, string> {
       [`${name}: …`, value.trim().split(' ').at(-1) ?? ''],
     ]);
   const spellings = new Map<string, string>();
-  for (const [form, name] of formsOf(new Map(), new Map(secrets))) {
+  for (const [form, name] of formsOf(new Map(secrets))) {
     const shown = Buffer.from(name).toString('latin1');
     // Headers are sent one byte a character, and echoed so, or as UTF-8.
     for (const spelling of [form, Buffer.from(form).toString('latin1')])

@@ -12,24 +12,34 @@ const isPlain = (value: string): boolean => /^(?:[A-Za-z][a-z]{0,11}|[A-Z]{1,12}
 
 /**
  * What to take out of an output, by the name that stands for it: each value, the parts of it that are secrets by themselves,
- * and both as programs write them. `known` are values that somebody put down as secrets; `likely` ones (variables of the
- * environment, headers) count where they are of eight characters and no word.
+ * and both as programs write them. `known` are values that somebody put down as secrets, headers too; `likely` ones (variables of
+ * the environment) count where they are of eight characters and no word. At most 4,000: of what is more the values alone.
  */
 export function formsOf(
   known: ReadonlyMap<string, string>,
   likely: ReadonlyMap<string, string> = new Map(),
 ): Map<string, string> {
   const forms = new Map<string, string>();
-  const add = (name: string, value: string, least: number): void => {
-    for (const part of partsOf(value)) {
-      if (part.length < least || (least === minLikely && isPlain(part))) continue;
-      for (const form of writingsOf(part)) if (form.length >= minLength && !forms.has(form)) forms.set(form, name);
-    }
+  const set = (form: string, name: string): void => {
+    if (form.length >= minLength && !forms.has(form)) forms.set(form, name);
   };
-  for (const [name, value] of known) add(name, value, minLength);
-  for (const [name, value] of likely) add(name, value, minLikely);
+  const all = [...entriesOf(known, minLength), ...entriesOf(likely, minLikely)];
+  // Whole values first: they are never left out.
+  for (const { name, value, least } of all) if (counts(value.trim(), least)) set(value.trim(), name);
+  for (const { name, value, least } of all)
+    for (const part of partsOf(value)) {
+      if (forms.size >= mostForms) return forms;
+      if (counts(part, least)) for (const form of writingsOf(part)) set(form, name);
+    }
   return forms;
 }
+
+/** A pattern of more, made from the texts of a value that is JSON, would take seconds. */
+const mostForms = 4_000;
+const counts = (part: string, least: number): boolean =>
+  part.length >= least && !(least === minLikely && isPlain(part));
+const entriesOf = (values: ReadonlyMap<string, string>, least: number) =>
+  [...values].map(([name, value]) => ({ name, value, least }));
 
 /** A value, its long lines, the texts in it where it is JSON, and the password where it is an address. */
 function partsOf(value: string): Set<string> {

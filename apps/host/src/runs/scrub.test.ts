@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { escapeOfOlder } from '../older-node.ts';
 import { createScrubber } from './scrub.ts';
 import { createTail } from './tail.ts';
 
@@ -100,4 +101,15 @@ test('of two secrets of which one begins the other the longer is taken out whole
   );
   assert.equal(scrubber.all('abcdefghijkl abcdefgh'), '[TWO] [ONE]');
   assert.doesNotMatch(scrubber.all(Buffer.from('u:abcdefghijkl').toString('base64')), /aWprb/);
+});
+
+test('on an older Node.js, too, a secret is taken out whatever signs it has', () => {
+  const own = Object.getOwnPropertyDescriptor(RegExp, 'escape');
+  try {
+    Object.defineProperty(RegExp, 'escape', { value: escapeOfOlder, configurable: true });
+    for (const value of ['alpha-9/beta', '0x1-2', 'ța🙂-b.*(c)', 'a b\tc'])
+      assert.equal(createScrubber(new Map([['A', value]])).all(`<${value}>`), '<[A]>', value);
+  } finally {
+    if (own) Object.defineProperty(RegExp, 'escape', own);
+  }
 });
