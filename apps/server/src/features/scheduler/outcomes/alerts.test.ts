@@ -156,6 +156,16 @@ describe('scheduler: what people are told', () => {
     assert.match((await told())[0].body, /^nas up\nchecked/);
   });
 
+  test('on_change: a date in an output that passes is no change', async () => {
+    const schedule = await t.create({ ...byHand, notify: 'on_change' });
+    const ends = new Date(t.clock.now() + 3 * 86_400_000).toISOString().slice(0, 10);
+    const text = `certificate ends ${ends}`;
+    await end(schedule, { ok: true, log_tail: text });
+    t.clock.leap(7 * 86_400_000);
+    await end(schedule, { ok: true, log_tail: text });
+    assert.equal((await types()).includes('schedule.changed'), false);
+  });
+
   test('on_change: the first failure in a row and the first success after it are changes', async () => {
     const schedule = await t.create({ ...byHand, notify: 'on_change', policy: { pause_after_failures: 0 } });
     for (const ok of [true, false, false, true, true]) await end(schedule, { ok, log_tail: ok ? 'same' : 'broken' });
