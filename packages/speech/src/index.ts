@@ -16,5 +16,5 @@ export type {
   VocabularyEntry,
   Window,
 } from './types.ts';
-export { planWindows, silenceOf } from './windows.ts';
+export { isQuiet, planWindows } from './windows.ts';
 export { estimateWords, segmentsInOrder, spreadWords } from './words.ts';

@@ -38,26 +38,15 @@ export function planWindows(durationMs: number, silences: readonly Silence[]): W
 
 /** Sound in what is called a silence, milliseconds: a click, a cough. */
 const mostSoundMs = 300;
-/** A track with this much sound shows by it how loud its speech is. */
-const leastSoundMs = 1_000;
 
-/**
- * Whether a window holds no speech by the silences of its track: `sure` where the rest of the track is louder, `likely`
- * where all of it is as quiet, as a voice far from its microphone may be. Undefined: something sounds in it.
- */
-export function silenceOf(
-  window: Window,
-  silences: readonly Silence[],
-  durationMs: number,
-): 'sure' | 'likely' | undefined {
-  const quiet = merged(silences, durationMs);
-  const soundIn = (startMs: number, endMs: number): number =>
-    quiet.reduce(
-      (left, one) => left - Math.max(0, Math.min(endMs, one.endMs) - Math.max(startMs, one.startMs)),
-      endMs - startMs,
-    );
-  if (soundIn(window.fromMs, window.toMs) > mostSoundMs) return undefined;
-  return soundIn(0, durationMs) >= leastSoundMs ? 'sure' : 'likely';
+/** Whether nothing louder than the silences of its track sounds in a window; a voice far from its microphone may. */
+export function isQuiet(window: Window, silences: readonly Silence[], durationMs: number): boolean {
+  const { fromMs, toMs } = window;
+  const quietMs = merged(silences, durationMs).reduce(
+    (all, { startMs, endMs }) => all + Math.max(0, Math.min(endMs, toMs) - Math.max(startMs, fromMs)),
+    0,
+  );
+  return toMs - fromMs - quietMs <= mostSoundMs;
 }
 
 /** Longest core of a window that begins at `at` and has another after it. */

@@ -13,8 +13,8 @@ const options = {
   // A model uses all processors that it may: a second one beside it would only take memory.
   atOnce: 1,
   mostOfOne: 1,
-  // The entry's own `total_s` ends it before; each of its eight threads takes processor time.
-  workMs: 8 * 3_600_000,
+  // The entry's own `total_s` ends it before.
+  workMs: 3_600_000,
   mostHeapMiB: 1_024,
   mostResidentBytes: 8 * GiB,
   // It keeps its models for the next window.

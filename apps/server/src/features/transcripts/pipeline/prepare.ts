@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { planWindows, silenceOf } from '@svc/speech';
+import { isQuiet, planWindows } from '@svc/speech';
 import type { MediaFiles } from '../../media/index.ts';
 import type { SpeechProviders } from '../../speech/index.ts';
 import type { Uploads } from '../../uploads/index.ts';
@@ -77,8 +77,8 @@ async function windowsOf(
       media.silences(file, signal),
     );
     for (const window of planWindows(durationMs, silences)) {
-      const silence = silenceOf(window, silences, durationMs);
-      planned.push({ kind: 'window' as const, track, n: window.n, given: { window, ...(silence && { silence }) } });
+      const given = { window, isQuiet: isQuiet(window, silences, durationMs) };
+      planned.push({ kind: 'window' as const, track, n: window.n, given });
     }
   }
   return planned;

@@ -1,9 +1,9 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { type Heard, type silenceOf, spreadWords, type Window } from '@svc/speech';
+import { type Heard, spreadWords, type Window } from '@svc/speech';
 import { writeUsage } from '../../../kernel/records/usage.ts';
 import { Share } from '../../../kernel/share/share.ts';
-import { hearOrQuiet, NoProvider, type SpeechHeard } from '../../speech/index.ts';
+import { hearQuiet, NoProvider, type SpeechHeard } from '../../speech/index.ts';
 import { vocabularyOf } from '../library/vocabulary.sql.ts';
 import type { Track, TranscriptRow } from '../transcripts.rows.ts';
 import { addCost } from '../transcripts.sql.ts';
@@ -24,7 +24,7 @@ export function hearWindow(parts: PipelineParts, voices: Voices): StepWork {
   return async (step, signal) => {
     if (speech.isEmpty) throw new NoProvider();
     const started = kernel.clock.monotonic();
-    const { window, silence } = step.given as { window: Window; silence?: ReturnType<typeof silenceOf> };
+    const { window, isQuiet } = step.given as { window: Window; isQuiet?: boolean };
     const row = await transcripts.get(kernel.background, step.account_id, step.transcript_id);
     // After a failure windows are tried again without a preparation, which says that it goes on otherwise.
     if (row.state === 'queued')
@@ -39,7 +39,7 @@ export function hearWindow(parts: PipelineParts, voices: Voices): StepWork {
     const language = languageOfRow(row) ?? undefined;
     const durationMs = window.toMs - window.fromMs;
     const asked = { ...part, durationMs, terms, ...(language && { language }) };
-    const heard = await hearOrQuiet(speech, asked, silence, signal);
+    const heard = isQuiet ? await hearQuiet(speech, asked, signal) : await speech.hear(asked, signal);
     // No voice is stored: what joins speakers over windows stays in the memory of this process.
     const { embeddings, ...kept } = heard;
     if (embeddings) voices.keep(step, embeddings);
