@@ -60,6 +60,8 @@ export function spread(rows: readonly (readonly Cell[])[], width: number, room: 
       }
     }
     if (cells.length > 0) fill(true);
+    // A row that is covered wholly from above has no cells, and what covers it goes on below.
+    else over.forEach(({ runs, left }, column) => left > 1 && (next[column] = { runs, left: left - 1 }));
     over = next;
     return row;
   });
@@ -78,9 +80,11 @@ export const widthOf = (rows: readonly (readonly Cell[])[]): number =>
 
 /** Heads of several rows as one: for each column what stands over it, from top to bottom, each value once. */
 export function joinHeads(rows: readonly Row[]): Row {
-  const width = rows.reduce((most, row) => Math.max(most, row.length), 0);
-  return Array.from({ length: width }, (_, column) => {
-    const own = new Set(rows.flatMap((row) => (row[column]?.length ? [row[column]] : [])));
-    return [...own].flatMap((runs, at) => (at === 0 ? runs : [{ text: ' ' }, ...runs]));
-  });
+  const columns: Set<readonly Run[]>[] = [];
+  for (const row of rows)
+    for (const [column, runs] of row.entries()) {
+      const own = (columns[column] ??= new Set());
+      if (runs.length > 0) own.add(runs);
+    }
+  return columns.map((own) => [...own].flatMap((runs, at) => (at === 0 ? runs : [{ text: ' ' }, ...runs])));
 }

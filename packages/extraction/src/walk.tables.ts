@@ -62,7 +62,7 @@ export function readTable(table: Element, room: SpanRoom, inline: (element: Elem
     const spans = spread(cells, width, room);
     return cells.map((own, at) => ({
       isHead: isHead || (own.length > 0 && own.every((cell) => cell.isHead)),
-      isWhole: own.length === 1 && width > 1 && spans[at]?.length === 1,
+      isWhole: own.length === 1 && width > 1 && (own[0]?.columns ?? 0) >= width,
       isOwn: own.some(({ runs }) => runs.length > 0),
       values: spans[at] ?? [],
     }));
