@@ -130,6 +130,10 @@ describe('cron expressions', () => {
       '0 */6 * * 1': undefined,
       '*/90 * * * *': undefined,
       '10-50/20 9 * * *': undefined,
+      '0-30/25 * * * *': undefined,
+      '0-59/25 * * * *': 'gaps of 25 and 10 minutes: 60 is no multiple of 25',
+      '*/55 9 * * *': undefined,
+      '0 0-17/5 * * *': undefined,
       '@hourly': undefined,
     };
     for (const [expr, hint] of Object.entries(hints)) assert.equal(cronHint(expr), hint, expr);

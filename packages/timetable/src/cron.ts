@@ -88,9 +88,12 @@ export function cronHint(expr: string): string | undefined {
   const fields = expr.trim().split(/[ \t]+/);
   const own = fields.length === 6 ? fields.slice(1) : fields;
   for (const [at, { unit, size }] of steppedFields.entries()) {
-    const step = Number(/^(?:\*|0|0-\d+)\/(\d+)$/.exec(own[at] ?? '')?.[1]);
-    // Finer fields that are lists do not change the gap that is at the end.
-    if (!(step > 1) || step >= size || size % step === 0) continue;
+    const [, end, text] = /^(?:\*|0|0-(\d+))\/(\d+)$/.exec(own[at] ?? '') ?? [];
+    const step = Number(text);
+    const isWhole = end === undefined || Number(end) === size - 1;
+    // In one hour of a day there is no next one.
+    const goesOn = unit === 'hours' || /^\*(?:\/1)?$/.test(own[1] ?? '');
+    if (!isWhole || !goesOn || !(step > 1) || step >= size || size % step === 0) continue;
     const last = size - step * Math.floor((size - 1) / step);
     return `gaps of ${step} and ${last} ${unit}: ${size} is no multiple of ${step}`;
   }
