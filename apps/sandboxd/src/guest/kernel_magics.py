@@ -7,12 +7,13 @@ import shlex
 import subprocess
 import sys
 import time
+import types
 
 # A line that is no Python: `!command` or `%name …`, with a name before it that takes the value.
 MAGIC = re.compile(r'^(\s*)([^\s=!%][^=!%]*=\s*)?(?:!(.+)|%(%?\w+)(.*))$', re.DOTALL)
 HELP = re.compile(r'^(\s*)(?:\?\??([\w.]+)|([\w.]+)(\?\??))[ \t]*$')
-# `{expression}` and `$name` of a command; of a shell's own `${name}` nothing.
-VALUE = re.compile(r'(?<!\$)\{([A-Za-z_][^{}]*)\}|\$(\$|[A-Za-z_]\w*)')
+# `{expression}` and `$name` of a command, and `{{` for a brace; of a shell's own `${name}` nothing.
+VALUE = re.compile(r'(\{\{|\}\})|(?<!\$)\{([A-Za-z_][^{}]*)\}|\$(\$|[A-Za-z_]\w*)')
 CELL = re.compile(r'\s*^%%(\w+)[ \t]*(.*)\n?([^\0]*)', re.MULTILINE)
 # Linux refuses one argument over 128 KiB.
 MOST_ARGUMENT = 120_000
@@ -235,12 +236,27 @@ class Magics:
                 print(repr(value))
 
 
+class Formatters(dict):
+    """Where libraries say how their values are shown: values are shown by `repr` here, and this is passed over."""
+
+    def __missing__(self, _kind):
+        return self
+
+    def for_type(self, *_said):
+        return None
+
+    for_type_by_name = for_type
+
+
 class Shell:
-    """What `get_ipython()` gives: the parts of IPython's shell that cells call by themselves."""
+    """What `get_ipython()` gives: the parts of IPython's shell that cells and libraries call by themselves."""
+
+    colors = 'NoColor'
 
     def __init__(self, magics):
         self.magics, self.user_ns = magics, magics.names
         self.places = (self.user_ns, self.user_ns)
+        self.display_formatter = types.SimpleNamespace(formatters=Formatters(), active_types=[])
 
     def run_line_magic(self, name, line):
         return self.magics.line(name, line, self.places)
@@ -275,7 +291,9 @@ def places_of(frame):
 def expanded(text, names, own):
     """A command with the values of `{expression}` and `$name` in it; what is none in Python is left to the shell."""
     def value(found):
-        expression, name = found.groups()
+        brace, expression, name = found.groups()
+        if brace:
+            return brace[0]
         if name == '$':
             return '$'
         try:

@@ -110,7 +110,7 @@ print('first')`;
     assert.equal((await daemon.code(id, 'print("third")')).stdout, 'third\n');
   });
 
-  test('60 notebooks give what they give in Jupyter, where `display` prints', async (t) => {
+  test('62 notebooks give what they give in Jupyter, where `display` prints', async (t) => {
     const rootfs = rootfsOf('svc-base') ?? assert.fail('no image');
     const wrong: string[] = [];
     for (const { id: which, cells, expect } of notebooks) {
