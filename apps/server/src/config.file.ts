@@ -7,8 +7,8 @@ export const settingsFileName = 'settings.env';
  * A value behind `=`: what quotes enclose, which drops them, else all until a blank and `#`. Without that a folder is made that
  * is called as its comment; a `#` within a word is part of a password.
  */
-function valueOf(written: string): string {
-  if (written.startsWith('#')) return '';
+function valueOf(blank: string, written: string): string {
+  if (blank !== '' && written.startsWith('#')) return '';
   const [, , inner] = /^(["'])(.*?)\1(?:\s+#.*)?$/.exec(written) ?? /^(["'])(.*)\1$/.exec(written) ?? [];
   return inner ?? written.replace(/\s+#.*$/, '');
 }
@@ -20,12 +20,12 @@ export function parseSettings(text: string, file: string): Record<string, string
     lines
       .filter(({ line }) => line !== '' && !line.startsWith('#'))
       .map(({ line, number }) => {
-        const [, name, value = ''] = /^(SVC_[A-Z0-9_]+)\s*=\s*(.*)$/.exec(line) ?? [];
+        const [, name, blank = '', value = ''] = /^(SVC_[A-Z0-9_]+)\s*=(\s*)(.*)$/.exec(line) ?? [];
         // The line is not repeated: it may hold a secret.
         if (name === undefined) throw new ConfigError(`${file}: line ${number} must look like SVC_PORT=8080`);
         if (name === 'SVC_DATA_DIR')
           throw new ConfigError(`${file}: SVC_DATA_DIR says where this file is; set it outside`);
-        return [name, valueOf(value)];
+        return [name, valueOf(blank, value)];
       }),
   );
 }

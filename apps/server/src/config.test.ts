@@ -47,9 +47,11 @@ describe('settings', () => {
       `SVC_APP_SCHEME='c # d' # e`,
       'SVC_LOG_LEVEL="f" # g "h"',
       'SVC_HOST= # none',
+      'SVC_MASTER_KEY=#k3y of a sort',
     ];
     assert.deepEqual(parseSettings(lines.join('\n'), 'settings.env'), {
       SVC_BACKUP_DIR: '/mnt/nas',
+      SVC_MASTER_KEY: '#k3y of a sort',
       SVC_DATA_REGION: 'a#b',
       SVC_APP_SCHEME: 'c # d',
       SVC_LOG_LEVEL: 'f',

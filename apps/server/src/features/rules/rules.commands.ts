@@ -2,7 +2,7 @@ import { byCommand, writeAct } from '../../kernel/records/audit.ts';
 import { type Admin, type Commands, emailAddress, oneOf } from '../../kernel/commands.ts';
 import { CommandError } from '../../kernel/base/command-error.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
-import { accountByEmail } from '../accounts/index.ts';
+import { accountByEmail, vouchedAccount } from '../accounts/index.ts';
 import { domainOf, type RuledTool, ruledTools } from './rules.decide.ts';
 import { deleteRule, listRules, mostRules, putRule, type RuleRow } from './rules.sql.ts';
 
@@ -40,7 +40,7 @@ async function add(
   const domain = domainOf(text);
   if (domain === undefined)
     throw new CommandError(`"${text}" must be a domain such as example.com, an IP address, or *`);
-  const accountId = await accountOf(admin, email);
+  const accountId = await accountOf(admin, email, effect === 'allow' ? vouchedAccount : accountByEmail);
   const rule = await inTransaction(admin.sql, async (tx) => {
     const row = await putRule(tx, admin.clock, { account_id: accountId, effect, domain, tool: tool ?? null });
     if (!row) throw new CommandError(`there are ${mostRules} rules already; remove some first`);
@@ -62,8 +62,11 @@ async function remove(admin: Admin, id: string) {
   return { removed: toRecord(rule) };
 }
 
-const accountOf = async (admin: Admin, email: string | undefined): Promise<string | null> =>
-  email === undefined ? null : (await accountByEmail(admin, email)).id;
+const accountOf = async (
+  admin: Admin,
+  email: string | undefined,
+  find: typeof accountByEmail = accountByEmail,
+): Promise<string | null> => (email === undefined ? null : (await find(admin, email)).id);
 
 const toRecord = ({ id, effect, domain, tool, account_id: accountId }: RuleRow) => ({
   id,

@@ -219,10 +219,13 @@ function residentBytes(pid: number | undefined): number {
   }
 }
 
-/** Milliseconds of a processor that a process has had, all its threads; undefined where this system does not tell. */
+/**
+ * Milliseconds of a processor that a process's own thread has had, without those that collect its garbage; undefined where
+ * this system does not tell.
+ */
 function processorMs(pid: number | undefined): number | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const stat = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'latin1');
     // A program's name may hold blanks and brackets: what follows the last one is numbers.
     const [user, system] = stat
       .slice(stat.lastIndexOf(')') + 2)

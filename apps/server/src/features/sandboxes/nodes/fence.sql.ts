@@ -32,6 +32,13 @@ export async function listNodesAhead(db: Db): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+/** Which of these nodes still hear another platform that is ahead. */
+export async function aheadOf(db: Db, ids: readonly string[]): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from sandboxes.nodes where id = any(${[...ids]}::uuid[]) and ahead is not null`;
+  return rows.map(({ id }) => id);
+}
+
 /** Makes this platform the one that its nodes hear; answers how many others are ahead at now. */
 export async function takeNodesOver(db: Db): Promise<number> {
   const rows = await db`

@@ -20,7 +20,7 @@ import { countClones } from './clones.sql.ts';
 import { Elsewhere, elsewhere, refusedFix, refusedText } from './elsewhere.ts';
 import { nodeAway, noCapacity } from './failures.ts';
 import { aheadFix, aheadText, takeTurn } from './fence.ts';
-import { listNodesAhead } from './fence.sql.ts';
+import { aheadOf } from './fence.sql.ts';
 import { listNodes, type NodeRow, noteMissing, saveNode } from './nodes.sql.ts';
 import { NodeRefused, Lateness, patienceMs } from './lateness.ts';
 import { Unknown } from './unknown.ts';
@@ -142,7 +142,7 @@ export class Nodes {
   /** One that was given up, or that somebody decided about, is refused no more, though it may answer nobody. */
   async #forgetSettled(): Promise<void> {
     if (this.#ahead.size === 0) return;
-    const ahead = new Set(await listNodesAhead(this.#kernel.sql));
+    const ahead = new Set(await aheadOf(this.#kernel.sql, [...this.#ahead]));
     for (const id of this.#ahead) if (!ahead.has(id)) this.#ahead.delete(id);
   }
 
