@@ -151,7 +151,8 @@ test("the frame's timeout kills an operation, counted from its arrival whatever 
   const begun = performance.now();
   // The deadline that the test's gateway sends lies decades ago.
   const outcome = await gateway.exec('shell', { command: 'echo $$ > pid; sleep 60' }, 1000).outcome;
-  assert.deepEqual(outcome.result, { exit_code: null, stdout: '', stderr: '', timed_out: true, truncated: false });
+  const { ended_processes: _, ...result } = outcome.result as ShellResult & { ended_processes?: number };
+  assert.deepEqual(result, { exit_code: null, stdout: '', stderr: '', timed_out: true, truncated: false });
   assert.ok(performance.now() - begun >= 950);
   const pid = await pidIn(daemon.root);
   await until(() => !isAlive(pid), 'the command is dead');
