@@ -41,11 +41,7 @@ export function contentOf(
   for (const text of both) {
     const readable = isHtml(text) ? readHtml(text) : text;
     if (readable.length >= (isNothing ? 1 : leastContent) && readable.length > 2 * own)
-      return {
-        blocks: [...blocks, ...paragraphs(readable)],
-        // One sentence of the data is not what the page shows.
-        needsScript: text === data && readable.length < leastContent && unseen.hasScripts,
-      };
+      return { blocks: [...blocks, ...paragraphs(readable)], needsScript: false };
   }
   const needsScript = isNothing && unseen.hasScripts;
   if (!isNothing) return { blocks, needsScript };

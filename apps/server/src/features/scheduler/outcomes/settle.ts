@@ -96,7 +96,8 @@ async function settle(
     lockFollowers(db, run.account_id, run.schedule_id, now),
     recordOutcome(db, schedule.id, { ...outcome, now: now.iso, startedAt: run.started_at }),
   ]);
-  if (run.state === 'succeeded') await settleSuccess(parts, db, schedule, run, now, outcome.outputHash);
+  if (run.state === 'succeeded')
+    await settleSuccess(parts, db, schedule, run, now, { hash: outcome.outputHash, isWhole: outputHash === undefined });
   else await settleFailure(parts, db, schedule, run, now, outcome);
   await startFollowers(parts, db, followers, run, now);
 }
@@ -132,7 +133,7 @@ async function settleSuccess(
   schedule: ScheduleRow,
   run: RunRow,
   now: Instant,
-  hash: string | null,
+  { hash, isWhole }: { hash: string | null; isWhole: boolean },
 ): Promise<void> {
   const { last_output_hash: last } = schedule;
   // After an upgrade that normalises in another way, the first output is compared with none.
@@ -146,8 +147,7 @@ async function settleSuccess(
   else if (notify === 'on_change' && changed) {
     const [before, after] = [(await lastLogOf(db, run)) ?? '', run.log_tail ?? ''];
     // A date that was to come when the hash before was made may be over by now, in the very same output.
-    const isSame =
-      !isLong(before) && !isLong(after) && normalizeOutput(before, now.ms) === normalizeOutput(after, now.ms);
+    const isSame = isWhole && !isLong(before) && normalizeOutput(before, now.ms) === normalizeOutput(after, now.ms);
     if (!isSame) await tellChanged(kernel, db, run, changedLines(before, after, now.ms));
   }
 }
