@@ -218,7 +218,22 @@ export class NodeClient {
     }
   }
 
+  /**
+   * Sends a request, and once more on a connection of its own where the one that was kept had been closed by the node as idle:
+   * it closes them after 5 s, and is asked how it is every 5 s. What was written to a closed one has reached nobody.
+   */
   async #send(path: string, call: Call = {}): Promise<IncomingMessage> {
+    // A stream of bytes goes once.
+    if (call.body) return this.#sendOn(false, path, call);
+    try {
+      return await this.#sendOn(this.#agent, path, call);
+    } catch (error) {
+      if (!(error instanceof NodeFailure) || !(error.cause instanceof StaleConnection)) throw error;
+      return this.#sendOn(false, path, call);
+    }
+  }
+
+  async #sendOn(agent: Agent | false, path: string, call: Call): Promise<IncomingMessage> {
     const body = call.json === undefined ? undefined : JSON.stringify(call.json);
     const headers = {
       ...call.headers,
@@ -228,7 +243,7 @@ export class NodeClient {
       method: call.method ?? 'GET',
       headers,
       signal: call.signal,
-      agent: this.#agent,
+      agent,
     });
     const answered = once(request, 'response') as Promise<[IncomingMessage]>;
     answered.catch(() => {});
@@ -253,7 +268,7 @@ export class NodeClient {
     } catch (error) {
       if (error instanceof NodeFailure) throw error;
       if (call.body?.errored) throw call.body.errored;
-      throw unreachable(sendFailure ?? error);
+      throw unreachable(isStale(request, error, call) ? new StaleConnection() : (sendFailure ?? error));
     }
   }
 
@@ -265,6 +280,17 @@ export class NodeClient {
     const request = httpRequest({ ...rest, socketPath: this.socketPath, path, ...(signal && { signal }) });
     return request;
   }
+}
+
+/** A connection that was kept had been closed by the node before the request came. */
+class StaleConnection extends Error {
+  override name = 'StaleConnection';
+}
+
+/** Of a connection that was reset the node may have read the request: only a question is asked again. */
+function isStale({ reusedSocket }: ClientRequest, error: unknown, { method = 'GET' }: Call): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return reusedSocket && (code === 'EPIPE' || (code === 'ECONNRESET' && method === 'GET'));
 }
 
 /** The bytes of an answer; when it breaks off, the error is the node's, not the reader's. */
