@@ -108,7 +108,8 @@ export async function runGroup(command: GroupCommand): Promise<GroupResult> {
 }
 
 /**
- * Reads what the background of a command still writes, as long as this process lives, and keeps nothing of it: a pipe without a
+ * Reads what the background of a command still writes, as long as this process lives, and keeps nothing of it: a pipe
+ * without a
  * reader would end who writes.
  */
 export function readOn(stream: Readable): void {
@@ -118,7 +119,9 @@ export function readOn(stream: Readable): void {
   (stream as Socket).unref();
 }
 
-/** Waits until the command exits, or until its group is ended because the signal aborted; then answers what that ended. */
+/**
+ * Waits until the command exits, or until its group is ended because the signal aborted; then answers what that ended.
+ */
 export async function exitOrEnd(
   exited: Promise<void>,
   group: number,

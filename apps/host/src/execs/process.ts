@@ -35,10 +35,11 @@ const emptyEnd = '----------\n';
  * Runs a command and writes down what becomes of it, with no daemon to help: a shell of a few hundred KiB, in the group of
  * the command. Without a word on descriptor 3 (the daemon died before the process was written down) it never starts.
  *
- * `collect` writes the output up to the limit and passes over the rest, so that the command is never held up. What the command
- * leaves in the background stays: where it holds the output open after 0.2 s, `collect` becomes a `cat` that reads on for it.
- * Bytes 0 to 3 of the end file get the exit code, byte 4 a `b` before the command begins, byte 5 a `t` when the time was over,
- * byte 6 a `c` when output was lost, bytes 7 to 9 how many processes the time ended. SIGTERM ends what the command started; the
+ * `collect` writes the output up to the limit and passes over the rest, so that the command is never held up. What the
+ * command leaves in the background stays: where it holds the output open after 0.2 s, `collect` becomes a `cat` that
+ * reads on for it. Bytes 0 to 3 of the end file get the exit code, byte 4 a `b` before the command begins, byte 5 a `t`
+ * when the time was over, byte 6 a `c` when output was lost, bytes 7 to 9 how many processes the time ended.
+ * SIGTERM ends what the command started; the
  * shells outlive it and write down how it ended, and after a `t` all that is left of the group is killed.
  */
 const gate = `out=$1 end=$2 in=$3 limit=$4 most=$5 pipe=$6

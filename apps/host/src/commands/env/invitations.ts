@@ -16,7 +16,9 @@ export async function listInvitations(options: CommonOptions): Promise<void> {
   output.log('svc env accept <id>, or svc env decline <id>');
 }
 
-/** `svc env accept`: the caller is a member from now on. Who is to own it says so: its quota and costs come with that. */
+/**
+ * `svc env accept`: the caller is a member from now on. Who is to own it says so: its quota and costs come with that.
+ */
 export async function accept(target: string, options: CommonOptions & { role?: string }): Promise<void> {
   const id = idOf(target);
   const { client, output } = await openGateway(options);
