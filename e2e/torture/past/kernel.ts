@@ -208,8 +208,8 @@ export const faultsOfTheKernel: readonly PastFault[] = [
   {
     name: 'headers-follow-a-redirect',
     was: 'headers of a caller followed a redirect to another server',
-    file: 'apps/server/src/kernel/outside/outbound.ts',
-    find: '(sameOrigin || harmless.test(name))',
+    file: 'packages/http-task/src/hops.ts',
+    find: '(sameOrigin || isPlainHeader(name))',
     replace: "(sameOrigin || name !== '')",
     test: 'apps/server/src/kernel/outside/outbound.test.ts',
     pattern: 'redirects are followed as browsers do',
