@@ -107,7 +107,6 @@ function supervise(
   let notBefore = 0;
   let told: string | undefined;
   const look = async (): Promise<void> => {
-    if (isClosed(dataDir)) return openFolders();
     const opened = repairFolders(dataDir);
     if (opened.length > 0) log.warn({ folders: opened }, 'opened folders again that the database needs to enter');
     if (isAlive(current().pid) || clock.monotonic() < notBefore) return;
@@ -125,6 +124,8 @@ function supervise(
     wait = Math.min(wait * 2, againAfterMs.most);
   };
   return clock.every(superviseEveryMs, () => {
+    // Also while a server is being started: one whose folders were closed meanwhile is never seen to be ready.
+    if (isClosed(dataDir)) return openFolders();
     if (busy) return;
     busy = true;
     void look()

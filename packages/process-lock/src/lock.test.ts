@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -83,6 +83,23 @@ test('of many processes that find the same stale lock exactly one gets it', asyn
     assert.equal((await readdir(directory)).length, 1);
     for (const { child } of contenders) child.kill('SIGKILL');
   }
+});
+
+test('a lock that was given back while its folder could not be reached is free once it can be', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const [folder, away] = [join(directory, 'folder'), join(directory, 'away')];
+  await mkdir(folder);
+  const path = join(folder, 'lock');
+  const { lock } = await takeLock(path);
+  await rename(folder, away);
+  await writeFile(folder, '');
+  assert.throws(() => lock?.release(), { code: 'ENOTDIR' });
+  await rm(folder);
+  await rename(away, folder);
+  const again = await takeLock(path);
+  assert.ok(again.lock);
+  assert.deepEqual(await takeLock(path), { holder: process.pid });
+  again.lock.release();
 });
 
 test('releasing a lock that was taken over leaves the new one', async (t) => {

@@ -37,6 +37,11 @@ export async function takeLock(path: string, damagedMs = 0): Promise<Taken> {
       await sweepTemporary(path);
       return { lock: held(path, content) };
     }
+    if (unreleased.has(found)) {
+      await rm(path, { force: true });
+      unreleased.delete(found);
+      continue;
+    }
     const holder = parseHolder(found);
     if (holder ? runs(holder) : isYounger(path, damagedMs)) return { holder: holder?.pid };
     await removeStale(path, found);
@@ -97,13 +102,18 @@ async function removeStale(path: string, content: string): Promise<void> {
   }
 }
 
+/** What the files say of locks that this process gave back while it could not reach them: nobody else may take those. */
+const unreleased = new Set<string>();
+
 function held(path: string, content: string): Lock {
   return {
     release() {
       try {
         if (readFileSync(path, 'utf8') === content) unlinkSync(path);
       } catch (error) {
-        if (codeOf(error) !== 'ENOENT') throw error;
+        if (codeOf(error) === 'ENOENT') return;
+        unreleased.add(content);
+        throw error;
       }
     },
   };

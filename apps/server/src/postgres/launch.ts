@@ -31,7 +31,10 @@ export async function launch<T>(launching: Launching, ready: () => T | undefined
   for (let wait = firstRetryMs; ; wait *= 2) {
     const begun = statSync(launching.logFile, { throwIfNoEntry: false })?.size ?? 0;
     const server = spawnServer(launching);
-    const started = await waitFor(server.child, ready, until);
+    const started = await waitFor(server.child, ready, until).catch(async (error: unknown) => {
+      await end(server.child);
+      throw error;
+    });
     if (started !== undefined) return started;
     // The error of a failed spawn comes a turn later.
     await delay(0);
