@@ -126,8 +126,8 @@ describe('what code in a sandbox tries', { skip }, () => {
           assert.equal((await t.call('DELETE', `/v1/sandboxes/${box.id}`)).status, 200);
           return;
         }
-        assert.equal(status, 200, JSON.stringify(body));
-        assert.equal((await t.exec(box, 'echo alive')).stdout, 'alive\n');
+        // A sandbox that an attempt has ended answers the next one with another status; asking each time doubles what all cost.
+        assert.equal(status, 200, `it, or the attempt before it, ended the sandbox: ${JSON.stringify(body)}`);
         assert.deepEqual(world.hits(), []);
         world.unchanged();
       }
@@ -141,7 +141,10 @@ describe('what code in a sandbox tries', { skip }, () => {
       const turn = backend === 'v2' ? 0 : 1;
       const own = corpus.filter(({ hog }, index) => everywhere || (!hog && index % 2 === turn));
       for (const attempt of own) test(`does not get out: ${attempt.name}`, () => attack(attempt));
-      test('the host, the node and the neighbours are as they were', untouched);
+      test('the host, the node and the neighbours are as they were, and the attackers live', async () => {
+        for (const box of attackers.values()) assert.equal((await t.exec(box, 'echo alive')).stdout, 'alive\n');
+        await untouched();
+      });
     });
   }
 });
