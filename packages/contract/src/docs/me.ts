@@ -159,8 +159,8 @@ export const meDocs = {
   },
   endLogins: {
     description:
-      'All browsers but the one that asks, which stays signed in at the sign-in pages too; a copy of its cookies of the hub ' +
-      'goes on with it, until it signs out. API keys and connected apps go on.',
+      'All browsers but the one that asks, which stays signed in at the sign-in pages too and gets new cookies: copies of the ' +
+      'former ones end once it uses them. API keys and connected apps go on.',
     example: { response: { ended: 2 } },
   },
   createLink: {

@@ -149,8 +149,30 @@ describe('what is on its way when an account is closed to others', () => {
     });
     const cookie = [`__Host-svc_login=${mixed.token}`, ...session].join('; ');
     const answer = await fetch(`${base}/v1/me/logins`, { method: 'DELETE', headers: { ...own, cookie } });
-    assert.deepEqual([answer.status, answer.headers.getSetCookie()], [200, []]);
+    const [line = '', ...more] = answer.headers.getSetCookie();
+    assert.deepEqual([answer.status, line.slice(0, line.indexOf('=')), more], [200, '__Host-svc_login', []]);
     assert.deepEqual([await lands(browser), await lands(guest.browser)], ['asked', 'in']);
+  });
+
+  test('who signs out all others, or sets another password, gets another cookie of the hub: a copy of the former ends at its first use', async () => {
+    const { browser } = await person(t, `${base}/auth`);
+    await browser.follow(`${base}/hub/login/start`);
+    const tokenOf = () => browser.cookies.get('__Host-svc_login')?.value ?? '';
+    const statusOf = async (token: string) => (await http(base, '/v1/me', { headers: headersOf(token) })).status;
+    const own = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
+    const acts = [
+      { path: '/v1/me/logins', method: 'DELETE' },
+      { path: '/v1/me/password', method: 'PUT', body: JSON.stringify({ password: 'a longer and other one 83' }) },
+    ];
+    for (const { path, ...act } of acts) {
+      const before = tokenOf();
+      const { status, body } = await browser.open(`${base}${path}`, { ...act, headers: own });
+      assert.equal(status, 200, body);
+      assert.notEqual(tokenOf(), before, path);
+      // Until the browser shows that it has the new one: its other tabs asked with the former meanwhile.
+      assert.equal(await statusOf(before), 200);
+      assert.deepEqual([await statusOf(tokenOf()), await statusOf(before)], [200, 401], path);
+    }
   });
 
   test('a session that was ended while a request had it stays ended, whatever the request writes at its end', async () => {

@@ -3,7 +3,8 @@ import { Socket } from 'node:net';
 import { wordsOf } from '@svc/words';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { cookieOf, loginCookie } from '../../kernel/mount/browsers.ts';
+import type { Actor } from '../../kernel/base/actor.ts';
+import { cookieLine, cookieOf, loginCookie, loginSeconds } from '../../kernel/mount/browsers.ts';
 import { Strangers } from '../../kernel/mount/strangers.ts';
 import type { Connections } from '../connections/index.ts';
 import { revokeKeysOfGrant } from '../keys/index.ts';
@@ -15,7 +16,7 @@ import { providerPages } from './flows/device.ts';
 import type { PageVisit } from './flows/visit.ts';
 import { messagePage } from './pages/notes.ts';
 import { findLogin } from './people/logins.sql.ts';
-import { endLogin } from './people/logins.ts';
+import { endLogin, renewLogin } from './people/logins.ts';
 import { hashOfSecret } from './people/secrets.ts';
 import { findSigner } from './provider/accounts.sql.ts';
 import { signingKeysChanged } from './provider/keys.ts';
@@ -155,6 +156,15 @@ export class Identity {
     const response = new ServerResponse(request);
     await this.#setSession({ request, response }, kept);
     return [response.getHeader('set-cookie') ?? []].flat().map(String);
+  }
+
+  /**
+   * Gives the browser of a login a new cookie, so that a copy of the former one ends with the others: the lines of `set-cookie`.
+   * None where a key asks, or where the browser was given one in the last minute.
+   */
+  async renewLogin(tx: Db, { accountId, credentialId }: Pick<Actor, 'accountId' | 'credentialId'>): Promise<string[]> {
+    const token = await renewLogin(this.#kernel, tx, { accountId, loginId: credentialId });
+    return token === undefined ? [] : [cookieLine(loginCookie, token, { maxAge: loginSeconds, sameSite: 'Strict' })];
   }
 
   /** Whether the provider knows this browser, signed in or not. */

@@ -5,7 +5,7 @@ import { inTransaction } from '../../kernel/db/db.ts';
 import type { RawRoute } from '../../kernel/feature.ts';
 import { dropBody } from '../../kernel/http/leftover.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { loginCookie, loginOf, ownOrigins } from '../../kernel/mount/browsers.ts';
+import { loginCookie, loginOf, loginSeconds, ownOrigins } from '../../kernel/mount/browsers.ts';
 import { bySystem, type Who } from '../../kernel/records/audit.ts';
 import {
   createLogin,
@@ -40,7 +40,6 @@ const flowCookie = '__Host-svc_flow-';
 const mostFlows = 4;
 /** Whose data the browser may keep; no secret. Pages read it. */
 const accountCookie = '__Host-svc_account';
-const loginSeconds = 90 * 86_400;
 
 /** Answers everything below `{hub_url}`. */
 export async function serveHub(parts: HubParts, exchange: Exchange): Promise<void> {

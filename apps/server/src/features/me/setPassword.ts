@@ -9,15 +9,16 @@ export const setPassword = (identity: Identity, { hashing }: Proofs) =>
   operation(contract.me.setPassword, async (context, { body: { password } }) => {
     const { actor, by, kernel, headers } = context;
     const { accountId, credentialId } = actor;
-    const problem = await context.transaction(async (tx) => {
+    const { problem, cookies = [] } = await context.transaction(async (tx) => {
       const found = await set({ ...kernel, hashing }, { accountId, password, by, tx });
-      if (found !== undefined) return found;
+      if (found !== undefined) return { problem: found };
       // Whoever knew the former one may be signed in elsewhere.
       await endLogins(kernel, { accountId, except: credentialId, by, tx });
       await identity.endSessions(tx, accountId);
       await identity.tell(tx, accountId, { type: 'password.changed' });
-      return undefined;
+      return { cookies: await identity.renewLogin(tx, actor) };
     });
+    context.setCookies(cookies);
     if (problem !== undefined) {
       const locale = (await findProfile(kernel.sql, accountId))?.locale ?? localeOf(headers['accept-language']);
       const { problems } = wordsOf(locale);

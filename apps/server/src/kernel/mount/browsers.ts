@@ -5,6 +5,24 @@ import { alike } from '../base/spellings.ts';
 /** The cookie of a login: no page of another host can set one of this name (design: hub, Login and security). */
 export const loginCookie = '__Host-svc_login';
 
+/** How long a browser keeps it: as long as a login lasts at most. */
+export const loginSeconds = 90 * 86_400;
+
+/** What a browser is told of a cookie of ours. */
+interface CookieTerms {
+  /** Seconds. */
+  readonly maxAge: number;
+  readonly sameSite: 'Lax' | 'Strict';
+  /** Scripts of our pages may read it. */
+  readonly isReadable?: boolean;
+}
+
+/** A line of `set-cookie`; `value` null removes the cookie. */
+export function cookieLine(name: string, value: string | null, { maxAge, sameSite, isReadable }: CookieTerms): string {
+  const age = value === null ? 0 : maxAge;
+  return `${name}=${value ?? ''}; Path=/; Max-Age=${age};${isReadable ? '' : ' HttpOnly;'} Secure; SameSite=${sameSite}`;
+}
+
 /** The origins of our own pages. On this machine alone `localhost` and its numbers are names of one place. */
 export function ownOrigins({ baseUrl, hubUrl, authUrl }: Pick<Config, 'baseUrl' | 'hubUrl' | 'authUrl'>): Set<string> {
   const own = new Set<string>();

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, badRequest } from '../../../kernel/base/errors.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
-import { cookieNamesOf, cookieOf, ownOrigins } from '../../../kernel/mount/browsers.ts';
+import { cookieNamesOf, cookieLine, cookieOf, ownOrigins } from '../../../kernel/mount/browsers.ts';
 import { networkOf } from '../../../kernel/base/networks.ts';
 import { lookOf, type PageContext } from '../pages/page.ts';
 import { isLoopback } from '../../../kernel/base/spellings.ts';
@@ -87,13 +87,8 @@ export class PageVisit {
   }
 
   /** Adds a cookie of our own; `value` null removes it. */
-  setCookie(
-    name: string,
-    value: string | null,
-    { maxAge, sameSite, isReadable }: { maxAge: number; sameSite: 'Lax' | 'Strict'; isReadable?: boolean },
-  ): void {
-    const text = `${name}=${value ?? ''}; Path=/; Max-Age=${value === null ? 0 : maxAge};${isReadable ? '' : ' HttpOnly;'} Secure; SameSite=${sameSite}`;
-    this.response.appendHeader('set-cookie', text);
+  setCookie(...cookie: Parameters<typeof cookieLine>): void {
+    this.response.appendHeader('set-cookie', cookieLine(...cookie));
   }
 
   html(status: number, body: string): void {

@@ -1,7 +1,7 @@
 import type { ToolLevel } from '@svc/contract';
 import type { Kernel } from '../../../kernel/kernel.ts';
-import { findLogin, type LoginGrantRow, touchLogin } from './logins.sql.ts';
-import type { LoginChange } from './parts.ts';
+import { findLogin, type LoginGrantRow, takeToken, touchLogin } from './logins.sql.ts';
+import { announceChange, type LoginChange } from './parts.ts';
 import { hashOfSecret } from './secrets.ts';
 
 /** A browser that is signed in, and what its account may do. */
@@ -49,6 +49,9 @@ export function createLoginLookup(kernel: Pick<Kernel, 'clock' | 'gateways' | 's
     const asked = clock.monotonic();
     const row = await findLogin(sql, clock, hash);
     if (!row) return undefined;
+    // Before anything is done with it: whoever has the former one has it no more.
+    if (row.offered && (await takeToken(sql, hash)))
+      await announceChange(kernel, { accountId: row.account_id, credentialId: row.id });
     const grant = toGrant(row);
     touchLogin(sql, clock, row.id).catch((err: unknown) => log.warn({ err }, 'last use of a login was not noted'));
     if (current === loading && gateways.cachesAreTrusted()) {

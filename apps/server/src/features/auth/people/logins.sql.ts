@@ -29,6 +29,8 @@ export interface LoginGrantRow {
   operator: boolean;
   tool_level: ToolLevel;
   features: Record<string, boolean>;
+  /** It was found by the token that it was offered last, and used before. */
+  offered: boolean;
 }
 
 /** Fields of a new login. */
@@ -82,15 +84,40 @@ export async function insertLogin(
   return row;
 }
 
-/** The login with this hash of its token, if it counts. The path of every request: one index look-up each in logins and accounts. */
+/**
+ * The login with this hash of its token, or of the one that it was offered, if it counts. The path of every request: two index
+ * look-ups in logins, one in accounts.
+ */
 export async function findLogin(db: Db, time: Time, tokenHash: Buffer): Promise<LoginGrantRow | undefined> {
   const [row] = await db<LoginGrantRow[]>`
     select l.id, l.account_id, l.auth_time, l.amr, ${endOf(db)} as expires_at,
       1000 * extract(epoch from (${endOf(db)} - ${nowOf(db, time)}))::float8 as expires_in_ms,
-      a.subscription, a.suspended, a.operator, a.tool_level, a.features
+      a.subscription, a.suspended, a.operator, a.tool_level, a.features, l.token_hash <> ${tokenHash} as offered
     from auth.logins l join accounts.standing_view a on a.id = l.account_id
-    where l.token_hash = ${tokenHash} and ${counts(db, time)}`;
+    where (l.token_hash = ${tokenHash} or l.offered_hash = ${tokenHash}) and ${counts(db, time)}`;
   return row;
+}
+
+/** Notes a token that counts for a login once it is used; false where one was offered less than a minute ago, or no login counts. */
+export async function offerToken(
+  db: Db,
+  time: Time,
+  { accountId, id, tokenHash }: { accountId: string; id: string; tokenHash: Buffer },
+): Promise<boolean> {
+  const now = nowOf(db, time);
+  const { count } = await db`
+    update auth.logins l set offered_hash = ${tokenHash}, offered_at = ${now}
+    where l.id = ${id} and l.account_id = ${accountId} and ${counts(db, time)}
+      and (l.offered_hash is null or l.offered_at < ${now} - interval '1 minute')`;
+  return count > 0;
+}
+
+/** Makes the token that a login was offered its only one; false where it is that already. */
+export async function takeToken(db: Db, tokenHash: Buffer): Promise<boolean> {
+  const { count } = await db`
+    update auth.logins set token_hash = offered_hash, offered_hash = null, offered_at = null
+    where offered_hash = ${tokenHash}`;
+  return count > 0;
 }
 
 /** Notes that a login was used; at most once a minute. */

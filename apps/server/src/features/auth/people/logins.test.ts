@@ -13,7 +13,7 @@ import { createKeyLookup } from '../../keys/keys.lookup.ts';
 import { authFeature } from '../feature.ts';
 import { createLoginLookup } from './logins.lookup.ts';
 import { listLogins, renameLogin } from './logins.sql.ts';
-import { createLogin, endLogin, endLogins, findLapsedLogins, freshenLogin } from './logins.ts';
+import { createLogin, endLogin, endLogins, findLapsedLogins, freshenLogin, renewLogin } from './logins.ts';
 import { newSecret } from './secrets.ts';
 import { sweepPeople } from './sweep.ts';
 
@@ -49,6 +49,26 @@ describe('logins', () => {
     assert.equal(await renameLogin(gateway.kernel.sql, clock, account.id, id, 'Laptop'), true);
     assert.equal(await renameLogin(gateway.kernel.sql, clock, randomUUID(), id, 'Mine'), false);
     assert.equal((await list(account))[0]?.name, 'Laptop');
+  });
+
+  test('a token that was offered counts beside the former one until its first use; another is offered a minute later', async () => {
+    const account = await createAccount(gateway);
+    const { id: loginId, token: former } = await signIn(gateway, account);
+    const offer = () => renewLogin(gateway.kernel, gateway.kernel.sql, { accountId: account.id, loginId });
+    const counting = async (...tokens: (string | undefined)[]) =>
+      Promise.all(tokens.map(async (token) => (await find(token ?? ''))?.loginId === loginId));
+    const lost = await offer();
+    assert.equal(await offer(), undefined);
+    assert.deepEqual(await counting(former), [true]);
+    clock.advance(61_000);
+    const taken = await offer();
+    assert.deepEqual(await counting(lost, former, taken), [false, true, true]);
+    assert.deepEqual(await counting(former, lost, taken), [false, false, true]);
+    assert.ok(await offer());
+    assert.deepEqual(await counting(taken), [true]);
+    await endLogin(gateway.kernel, { accountId: account.id, loginId, by: bySystem });
+    assert.equal(await offer(), undefined);
+    assert.deepEqual(await counting(taken), [false]);
   });
 
   test('it is as old as the proof that it comes from, and never from a time to come', async () => {

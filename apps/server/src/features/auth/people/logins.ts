@@ -7,6 +7,7 @@ import {
   lapsedLogins,
   loginsQuota,
   type NewLogin,
+  offerToken,
   revokeBeyond,
   revokeLogins,
   setAuthTime,
@@ -102,6 +103,21 @@ export async function freshenLogin(
     await onCommit(tx, () => forget(parts, accountId, [loginId]));
     return Date.parse(at);
   });
+}
+
+/**
+ * Offers the browser of a login a new token, which ends the former one when it is first used: an answer may be lost on its way, and
+ * other tabs of the browser ask meanwhile. Undefined where one was offered in the last minute, since nobody knows which of two
+ * answers a browser reads last, and where no login counts.
+ */
+export async function renewLogin(
+  parts: Pick<Parts, 'clock'>,
+  tx: Db,
+  { accountId, loginId }: { accountId: string; loginId: string },
+): Promise<string | undefined> {
+  const token = newSecret();
+  const tokenHash = hashOfSecret(token) as Buffer;
+  return (await offerToken(tx, parts.clock, { accountId, id: loginId, tokenHash })) ? token : undefined;
 }
 
 /** Those of the logins that do not count now: ended, over, unknown, or of an account that may not go on. */
