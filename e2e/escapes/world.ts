@@ -147,13 +147,16 @@ const usersOfTests = /^svc-.*\n/gm;
 /** Networks of machines that `environments.network.testing.ts` makes: the interface, and the name of its space. */
 const networksOfTests = /^(?:svc\d+n\d+|\/run\/netns(?:\/svc-\d+-\d+)?)$/;
 
+/** What another run on this machine writes to. */
+const scratchOfRuns = /\/svc-tests-\w{6}(?:\/|$)/;
+
 /** State that code inside could want to change; leaves out what other tests on this machine change. */
 function hostState(canary: string) {
   const read = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[4] ?? '')
-    .filter((path) => !path.startsWith(tmpdir()) && !networksOfTests.test(path));
+    .filter((path) => !path.startsWith(tmpdir()) && !scratchOfRuns.test(path) && !networksOfTests.test(path));
   return {
     files: [canary, ...kept].map((path) => [path, read(path)]),
     accounts: ['/etc/passwd', '/etc/shadow'].map((path) => [path, read(path)?.replace(usersOfTests, '')]),

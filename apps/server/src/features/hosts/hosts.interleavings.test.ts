@@ -60,23 +60,43 @@ describe('hosts relay under interleavings', () => {
     }
   }
 
+  /** What the host is asked, by token; of a call that was answered before it could be asked, nothing. */
+  async function framesOf(host: TestHost, tokens: readonly string[], answers: readonly Promise<unknown>[]) {
+    const frames = new Map<string, Record<string, unknown>>();
+    const awaited = new Set(tokens);
+    const over = answers.map(async (answer, i) => {
+      await answer;
+      awaited.delete(tokens[i] as string);
+    });
+    let next: ReturnType<TestHost['next']> | undefined;
+    while (awaited.size > 0) {
+      next ??= host.next();
+      const open = over.filter((_, i) => awaited.has(tokens[i] as string));
+      const came = await Promise.race([next, ...open]);
+      if (came === undefined) continue;
+      next = undefined;
+      const { token } = (came.data['args'] ?? {}) as { token?: string };
+      if (came.event !== 'exec' || token === undefined) continue;
+      frames.set(token, came.data);
+      awaited.delete(token);
+    }
+    return frames;
+  }
+
   async function play(host: TestHost, calls: readonly Script[]): Promise<void> {
     const tokens = calls.map(() => randomUUID() as string);
     const aborts = calls.map(() => new AbortController());
     const answers = calls.map((call, i) =>
       callWith(tokens[i] as string, host, call, (aborts[i] as AbortController).signal),
     );
-    const frames = new Map<string, Record<string, unknown>>();
-    while (frames.size < calls.length) {
-      const { event, data } = await host.next();
-      if (event === 'exec') frames.set((data['args'] as { token: string }).token, data);
-    }
+    const frames = await framesOf(host, tokens, answers);
     const turns = calls.map((call, i) => ({ call, i })).sort((x, y) => x.call.order - y.call.order);
     await Promise.all(
       turns.map(async ({ call, i }) => {
         if (call.fault === 'cancelled') (aborts[i] as AbortController).abort();
-        if (call.fault === 'unanswered' || call.fault === 'late-loss') return;
-        await answer(host, call, frames.get(tokens[i] as string) as Record<string, unknown>);
+        const frame = frames.get(tokens[i] as string);
+        if (call.fault === 'unanswered' || call.fault === 'late-loss' || !frame) return;
+        await answer(host, call, frame);
       }),
     );
     if (calls.some((call) => call.fault === 'late-loss')) host.leave();
