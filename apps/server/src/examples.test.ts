@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { docs } from '@svc/contract/docs';
-import { bodyIds, exampleIds, notSent, Scene, sendExample } from './testing.examples.ts';
+import { bodyIds, exampleIds, isTested, notSent, Scene, sendExample, testedFeature } from './testing.examples.ts';
 import { rowsOfOthers } from './others.ts';
 import { Witness } from './testing.others.ts';
 import { preparations } from './testing.preparations.ts';
@@ -37,7 +37,7 @@ describe('the example of an operation is answered as it says:', () => {
     return { gateway, world, witness, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   });
 
-  for (const id of exampleIds(false)) {
+  for (const id of exampleIds(false).filter(isTested)) {
     test(id, async () => {
       await using scene = new Scene(gateway, await createAccount(gateway), world.makers);
       witness.expect(scene);
@@ -46,10 +46,16 @@ describe('the example of an operation is answered as it says:', () => {
   }
 
   test('what a request writes for another account stands in a list, with what bounds it', async () => {
-    assert.deepEqual(await witness.tables(), Object.keys(rowsOfOthers));
+    const [found, known] = [await witness.tables(), Object.keys(rowsOfOthers)];
+    if (testedFeature === undefined) assert.deepEqual(found, known);
+    else
+      assert.ok(
+        found.every((table) => known.includes(table)),
+        `${found}`,
+      );
   });
 
-  for (const id of bodyIds(false)) {
+  for (const id of bodyIds(false).filter(isTested)) {
     test(`${id}, with null for every optional field that its body does not set`, async () => {
       await using scene = new Scene(gateway, await createAccount(gateway), world.makers);
       await sendExample(scene, id, preparations[id], { nulls: true });
@@ -66,7 +72,7 @@ describe('the example of an operation is answered as it says:', () => {
       return looks.every((look) => [...found].some((text) => look.test(text)));
     });
     const texts = [...found].sort();
-    assert.ok(texts.length > 300, `${texts.length}`);
+    assert.ok(texts.length > (testedFeature === undefined ? 300 : 50), `${texts.length}`);
     // Of tables without a row, so that plans are the same each time: statistics of a quiet night at their worst.
     await using empty = await testDatabase();
     const wide = await wideReads(empty, texts);

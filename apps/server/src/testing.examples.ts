@@ -30,6 +30,12 @@ export const exampleIds = (needsNode: boolean): string[] =>
     .flatMap(([feature, routes]) => Object.keys(routes).map((verb) => `${feature}.${verb}`))
     .filter((id) => notSent[id] === undefined);
 
+/** The feature whose operations alone a run looks at: `SVC_TEST_FEATURE`; undefined: all. */
+export const testedFeature = process.env['SVC_TEST_FEATURE'];
+
+/** Whether this run looks at an operation. */
+export const isTested = (id: string): boolean => testedFeature === undefined || id.startsWith(`${testedFeature}.`);
+
 /** The route of an operation. */
 export const routeOf = (id: string): Route => {
   const [feature = '', verb = ''] = id.split('.');
