@@ -143,6 +143,8 @@ export class ChatReader {
   #open: { type: string; index: number } | undefined;
   /** The open block is thinking that has its signature: more of it is another thought. */
   #isSigned = false;
+  /** Its text so far. */
+  #thought = '';
   readonly #sealer = new Sealer();
   readonly #calls = new CallFragments(this.#sealer);
   /** What the model wants back of the open thought, or of none. */
@@ -150,6 +152,7 @@ export class ChatReader {
   #extra: Value | undefined;
   #field: 'reasoning_content' | 'reasoning' | undefined;
   #id = '';
+  #hasRole = false;
   /** Choices that have begun and not finished. */
   readonly #unfinished = new Set<number>();
   #finish: Finish | undefined;
@@ -208,10 +211,16 @@ export class ChatReader {
     events.push({ type: 'finish', finish: this.#finish });
   }
 
-  /** Answers the delta with its calls where they belong, if they do not stand there. */
-  #delta(delta: Value, events: Event[]): Value | undefined {
+  /** Answers the delta with its calls where they belong, and whose it is, if it does not say so. */
+  #delta(given: Value, events: Event[]): Value | undefined {
+    const lacksRole = !this.#hasRole && textOf(given['role']) === undefined;
+    this.#hasRole = true;
+    const delta = lacksRole ? { ...given, role: 'assistant' } : given;
     const signed = objectsOf(delta['thinking_blocks']);
-    const thought = thoughtOf(delta) || signed.map(({ thinking }) => textOf(thinking) ?? '').join('');
+    const shown = signed.map(({ thinking }) => textOf(thinking) ?? '').join('');
+    // With its signature it may come once more, whole.
+    const isAgain = this.#open?.type === 'thinking' && shown === this.#thought;
+    const thought = thoughtOf(delta) || (isAgain ? '' : shown);
     if (this.#isSigned && thought !== '') this.#close(events);
     this.#field = thoughtField(delta) ?? this.#field;
     this.#extra = signedExtra(delta['extra_content']) ?? this.#extra;
@@ -228,8 +237,9 @@ export class ChatReader {
     }
     const calls = objectsOf(delta['tool_calls']).map((call) => [call, this.#call(call, events)] as const);
     if (delta['audio'] || delta['function_call']) events.push({ type: 'open', index: -1, block: { type: 'other' } });
-    if (calls.every(([, read]) => read && !read.mended)) return undefined;
-    return { ...delta, tool_calls: calls.flatMap(([call, read]) => (read ? (read.mended ?? call) : [])) };
+    if (calls.every(([, read]) => read && !read.mended && !read.isKept)) return lacksRole ? delta : undefined;
+    const told = calls.flatMap(([call, read]) => (read && !read.isKept ? (read.mended ?? call) : []));
+    return { ...delta, tool_calls: told };
   }
 
   #text(type: 'text' | 'thinking' | 'refusal', text: string, events: Event[]): void {
@@ -237,8 +247,10 @@ export class ChatReader {
     if (this.#open?.type !== type) {
       this.#close(events);
       this.#open = { type, index: this.#next++ };
+      this.#thought = '';
       events.push({ type: 'open', index: this.#open.index, block: { type } });
     }
+    if (type === 'thinking') this.#thought += text;
     events.push({ type: 'delta', index: this.#open.index, text });
   }
 

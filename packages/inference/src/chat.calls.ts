@@ -42,6 +42,8 @@ interface Call {
   end: ObjectEnd;
   /** The client heard of it: from then on its name is settled. */
   isOpen: boolean;
+  /** A fragment with its name went on to a client of the same protocol. */
+  isTold: boolean;
 }
 
 /** A fragment that was read. */
@@ -49,6 +51,8 @@ interface ReadFragment {
   events: Event[];
   /** The fragment as it should have been, where its place or id would mislead a client that goes by them. */
   mended?: Value;
+  /** It waits for the name: clients take a call whose first fragment has none for broken. */
+  isKept?: boolean;
 }
 
 /**
@@ -98,8 +102,13 @@ export class CallFragments {
       else if (call.isOpen) events.push({ type: 'delta', index: call.index, text: said.input });
     } else if (call.name !== '' && call.input !== '' && !call.isOpen) events.push(...this.#open(call));
     const isKnown = isFirst ? said.id === call.ownId : said.id === '' || said.id === call.ownId;
-    const isRight = place === call.at && isKnown && !saysNameAgain;
-    return { events, ...(!isRight && { mended: mendedOf(fragment, call, { isFirst, saysNameAgain }) }) };
+    // Clients join texts, and take a call without a type for none.
+    const isPlain = typeof written !== 'object' && (!isFirst || fragment['type'] === 'function');
+    const tellsFirst = !call.isTold;
+    call.isTold ||= call.name !== '';
+    if (!call.isTold) return { events, isKept: true };
+    const isRight = place === call.at && isKnown && isPlain && !saysNameAgain && tellsFirst === isFirst;
+    return { events, ...(!isRight && { mended: mendedOf(fragment, call, { isFirst: tellsFirst, saysNameAgain }) }) };
   }
 
   /** The answer is over: opens what its peer said no input of, and closes all. */
@@ -136,6 +145,7 @@ export class CallFragments {
       input: '',
       end: new ObjectEnd(),
       isOpen: false,
+      isTold: false,
     };
     // Input that begins anew without a name is for the same tool once more.
     const call: Call = { ...own, id, ownId, name: name || (id === '' ? (before?.name ?? '') : '') };
@@ -174,12 +184,15 @@ const canonical = (input: string): string => JSON.stringify(parsed(input) ?? inp
 
 function mendedOf(
   fragment: Value,
-  { at, ownId, name }: Call,
+  { at, ownId, name, input: whole }: Call,
   has: { isFirst: boolean; saysNameAgain: boolean },
 ): Value {
   const { id: _, function: given, ...rest } = fragment;
-  const { name: said, ...input } = objectOf(given);
-  if (has.isFirst) return { ...rest, index: at, id: ownId, type: 'function', function: { ...input, name } };
+  const { name: said, arguments: written, ...others } = objectOf(given);
+  const input = { ...others, ...(written !== undefined && { arguments: inputOf(written) }) };
+  // What came before its name is told with it.
+  const first = { ...input, ...(whole !== '' && { arguments: whole }), name };
+  if (has.isFirst) return { ...rest, index: at, id: ownId, type: 'function', function: first };
   return {
     ...rest,
     index: at,

@@ -1,3 +1,4 @@
+import { inputOf } from './chat.calls.ts';
 import { dialectOf, type WriteOptions } from './dialect.ts';
 import { limitOf } from './limits.ts';
 import { type Block, type Conversation, type Effort, effortOf, efforts, type Message, type Tool } from './model.ts';
@@ -64,7 +65,7 @@ function readMessage(message: Value): Message {
   if (thinking.length === 0 && thought !== '') thinking.push({ type: 'thinking', text: thought });
   const calls = objectsOf(message['tool_calls']).map((call): Block => {
     const { name, arguments: input } = objectOf(call['function']);
-    return { type: 'call', id: textOf(call['id']) ?? '', name: textOf(name) ?? '', input: textOf(input) || '{}' };
+    return { type: 'call', id: textOf(call['id']) ?? '', name: textOf(name) ?? '', input: inputOf(input) || '{}' };
   });
   const refusal = textOf(message['refusal']);
   const refused: Block[] = refusal ? [{ type: 'refusal', text: refusal }] : [];

@@ -20,6 +20,8 @@ export class ChatWriter {
   #letters = 0;
   /** Told whole, at the end of what was thought: a reader takes each for that of another thought. */
   readonly #signatures = new Map<number, string>();
+  /** Thoughts as they were told: each comes once more with its signature, as clients keep the last of a field. */
+  readonly #thoughts = new Map<number, string>();
   /** What calls that are not told yet want back. */
   readonly #extras = new Map<string, Value>();
   /** Places of calls that were told, by their ids. */
@@ -69,7 +71,8 @@ export class ChatWriter {
     if (signature === undefined) return [];
     this.#signatures.delete(index);
     if (isSealed(signature)) return this.#sealed(signature);
-    return [this.#chunk({ thinking_blocks: [{ type: 'thinking', thinking: '', signature }] })];
+    const thinking = this.#thoughts.get(index) ?? '';
+    return [this.#chunk({ thinking_blocks: [{ type: 'thinking', thinking, signature }] })];
   }
 
   #sealed(signature: string): string[] {
@@ -119,7 +122,10 @@ export class ChatWriter {
       this.#letters += text.length;
       return [this.#chunk({ content: text })];
     }
-    if (kind === 'thinking') return [this.#chunk({ reasoning_content: text })];
+    if (kind === 'thinking') {
+      this.#thoughts.set(index, (this.#thoughts.get(index) ?? '') + text);
+      return [this.#chunk({ reasoning_content: text })];
+    }
     return kind === 'refusal' ? [this.#chunk({ refusal: text })] : [];
   }
 

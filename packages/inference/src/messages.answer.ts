@@ -1,4 +1,4 @@
-import { idAs } from './ids.ts';
+import { CallIds, idAs } from './ids.ts';
 import { readMessagesBlock, readMessagesCitation } from './messages.request.ts';
 import {
   type Block,
@@ -11,7 +11,7 @@ import {
   type Usage,
 } from './model.ts';
 import { failureOf, isFailure } from './refusals.ts';
-import type { Frame } from './sse.ts';
+import { type Frame, frameOf } from './sse.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, parsed, textOf, type Value } from './values.ts';
 
 const finishes: Readonly<Record<string, Finish>> = {
@@ -72,10 +72,15 @@ const isKnown = ({ type }: Value): boolean =>
 export function readMessagesReply(body: Value): Reply {
   const stopSequence = textOf(body['stop_sequence']);
   const usage = readMessagesUsage(body['usage']);
+  const ids = new CallIds(textOf(body['id']));
+  const blocks = objectsOf(body['content'])
+    .filter(isKnown)
+    .map(readMessagesBlock)
+    .map((block) => (block.type === 'call' ? { ...block, id: ids.unique(block.id) } : block));
   return {
     id: textOf(body['id']) ?? '',
     model: textOf(body['model']) ?? '',
-    blocks: objectsOf(body['content']).filter(isKnown).map(readMessagesBlock),
+    blocks,
     finish: finishes[textOf(body['stop_reason']) ?? ''] ?? 'stop',
     ...defined({ stopSequence, usage }),
   };
@@ -142,9 +147,13 @@ export class MessagesReader {
   /** Blocks that are open, by the sender's index: it may begin each of them with the same one. */
   readonly #open = new Map<number, number>();
   #next = 0;
+  #ids = new CallIds();
+  /** The last frame as it should have been, where a client that goes by places and ids would mix its blocks up. */
+  mended: string | undefined;
 
   /** The events of a frame. */
   push({ data }: Frame): Event[] {
+    this.mended = undefined;
     if (data === undefined || data === '') return [];
     const body = parsed(data);
     if (Array.isArray(body) && isFailure(body)) return [failureOf(body)];
@@ -154,10 +163,14 @@ export class MessagesReader {
       case 'message_start':
         return this.#start(objectOf(body['message']));
       case 'content_block_start':
-        return this.#opened(index, objectOf(body['content_block']));
-      case 'content_block_delta':
-        return deltaOf(this.#open.get(index) ?? this.#next - 1, objectOf(body['delta']));
+        return this.#opened(index, body);
+      case 'content_block_delta': {
+        const at = this.#open.get(index) ?? this.#next - 1;
+        this.#mend(body, at);
+        return deltaOf(at, objectOf(body['delta']));
+      }
       case 'content_block_stop':
+        this.#mend(body, this.#open.get(index) ?? this.#next - 1);
         return this.#closed(index);
       case 'message_delta':
         return this.#finish(body);
@@ -178,6 +191,7 @@ export class MessagesReader {
 
   #start(message: Value): Event[] {
     const start: Event = { type: 'start', id: textOf(message['id']) ?? '', model: textOf(message['model']) ?? '' };
+    this.#ids = new CallIds(start.id);
     return [start, ...this.#count(message['usage'])];
   }
 
@@ -194,9 +208,23 @@ export class MessagesReader {
     return index === undefined ? [] : [{ type: 'close', index }];
   }
 
-  #opened(given: number, block: Value): Event[] {
+  /** Clients put blocks together by their places: those of their own are from 0 on. */
+  #mend(body: Value, index: number, fields: Value = {}): void {
+    if (body['index'] === index && Object.keys(fields).length === 0) return;
+    this.mended = frameOf({ ...body, index, ...fields }, textOf(body['type']));
+  }
+
+  #opened(given: number, body: Value): Event[] {
+    const said = objectOf(body['content_block']);
+    const own = said['type'] === 'tool_use' ? this.#ids.unique(textOf(said['id'])) : undefined;
+    const block = own === undefined || own === said['id'] ? said : { ...said, id: own };
     const index = this.#next++;
+    this.#mend(body, index, block === said ? {} : { content_block: block });
     const closing = this.#closed(given);
+    if (closing.length > 0) {
+      const stop = { type: 'content_block_stop', index: (closing[0] as { index: number }).index };
+      this.mended = frameOf(stop, stop.type) + (this.mended ?? frameOf({ ...body }, 'content_block_start'));
+    }
     this.#open.set(given, index);
     const events: Event[] = [...closing, { type: 'open', index, block: openingOf(block) }];
     const begun = textOf(block['text']) || textOf(block['thinking']);

@@ -9,7 +9,8 @@ import type { Conversation, Event, Reply, Usage } from './model.ts';
 import type { Protocol } from './protocol.ts';
 import { readResponsesReply, readResponsesUsage, writeResponsesReply } from './responses.items.ts';
 import { readResponsesRequest, writeResponsesRequest } from './responses.request.ts';
-import { responsesErrorFrame, ResponsesReader, ResponsesWriter } from './responses.stream.ts';
+import { ResponsesReader } from './responses.reader.ts';
+import { responsesErrorFrame, ResponsesWriter } from './responses.stream.ts';
 import { type Frame, frameOf } from './sse.ts';
 import type { Value } from './values.ts';
 

@@ -1,6 +1,7 @@
 import {
   frameOf,
   limitOf,
+  mendedReply,
   missingSignatures,
   objectOf,
   type Protocol,
@@ -143,7 +144,7 @@ export async function exchange(parts: Exchange, question: Question): Promise<voi
   await keep(said);
   const usage = wires[lane.protocol].readUsage(said);
   const text = isSame
-    ? whole
+    ? mended(protocol, whole, said)
     : Buffer.from(JSON.stringify(wires[protocol].writeReply(wires[lane.protocol].readReply(said), created)));
   const guess = { letters: whole.length, bytes: sentBytes };
   const cost = await bill.close(choice, usage, { status: 200, guess, sent: text.length });
@@ -169,6 +170,12 @@ async function requestFor({ kernel, context, choice }: Exchange, { protocol, res
     dropped: [...dropped, ...left],
     bytes: bytes.length,
   };
+}
+
+/** An answer's own bytes, but for calls that its client could not tell apart. */
+function mended(protocol: Protocol, bytes: Buffer, said: Value): Buffer {
+  const fields = mendedReply(protocol, said);
+  return Object.keys(fields).length === 0 ? bytes : spliceJson(bytes, fields);
 }
 
 /** Asks a lane for vectors; nothing is translated. */

@@ -1,0 +1,62 @@
+import { inputOf } from './chat.calls.ts';
+import { CallIds } from './ids.ts';
+import type { Protocol } from './protocol.ts';
+import { isObject, objectOf, textOf, type Value } from './values.ts';
+
+/** What a list becomes when some of its entries do; undefined where none does. */
+function changed(given: unknown, change: (one: Value) => Value | undefined): unknown[] | undefined {
+  if (!Array.isArray(given)) return undefined;
+  let isChanged = false;
+  const all = (given as unknown[]).map((one) => {
+    const other = isObject(one) ? change(one) : undefined;
+    isChanged ||= other !== undefined;
+    return other ?? one;
+  });
+  return isChanged ? all : undefined;
+}
+
+/** The entry with an id of its own in this answer; undefined where it has one. */
+function withId(one: Value, name: 'id' | 'call_id', ids: CallIds): Value | undefined {
+  const id = ids.unique(textOf(one[name]));
+  return id === one[name] ? undefined : { ...one, [name]: id };
+}
+
+function callOfChat(call: Value, ids: CallIds): Value | undefined {
+  const said = objectOf(call['function']);
+  const { arguments: written } = said;
+  const own = withId(call, 'id', ids);
+  if (!own && typeof written === 'string' && typeof call['type'] === 'string') return undefined;
+  return { type: 'function', ...(own ?? call), function: { ...said, arguments: inputOf(written) || '{}' } };
+}
+
+function choiceOfChat(choice: Value, answerId: string | undefined): Value | undefined {
+  const message = objectOf(choice['message']);
+  const ids = new CallIds(answerId);
+  const calls = changed(message['tool_calls'], (call) =>
+    call['type'] === undefined || call['type'] === 'function' ? callOfChat(call, ids) : undefined,
+  );
+  return calls && { ...choice, message: { ...message, tool_calls: calls } };
+}
+
+/**
+ * Fields of a whole answer as they should have been, where a client of the same protocol would mix its calls up: ids that
+ * are missing or stand twice, input that is no text. None: it goes as it is.
+ */
+export function mendedReply(protocol: Protocol, body: Value): Record<string, unknown> {
+  const answerId = textOf(body['id']);
+  if (protocol === 'chat') {
+    const choices = changed(body['choices'], (choice) => choiceOfChat(choice, answerId));
+    return choices ? { choices } : {};
+  }
+  const ids = new CallIds(answerId);
+  if (protocol === 'messages') {
+    const content = changed(body['content'], (one) =>
+      one['type'] === 'tool_use' ? withId(one, 'id', ids) : undefined,
+    );
+    return content ? { content } : {};
+  }
+  const output = changed(body['output'], (one) =>
+    one['type'] === 'function_call' ? withId(one, 'call_id', ids) : undefined,
+  );
+  return output ? { output } : {};
+}
