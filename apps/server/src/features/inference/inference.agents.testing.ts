@@ -144,11 +144,10 @@ async function runAi(over: 'chat' | 'messages', { url, key: apiKey, model, strea
   if (!stream) return { text: (await generateText(request)).text, calls };
   let failure: unknown;
   const result = streamText({ ...request, onError: ({ error }) => void (failure = error) });
-  try {
-    return { text: await result.text, calls };
-  } catch (error) {
-    throw failure ?? error;
-  }
+  const text = (await result.text.catch((error: unknown) => void (failure ??= error))) ?? '';
+  // What was cut is text that its user is told of by this alone.
+  if (failure !== undefined) throw failure;
+  return { text, calls };
 }
 
 /** Agents of the makers' own clients, which ask, run the calls that come, and go on with the results. */
