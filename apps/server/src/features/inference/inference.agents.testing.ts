@@ -144,7 +144,7 @@ async function runAi(over: 'chat' | 'messages', { url, key: apiKey, model, strea
   if (!stream) return { text: (await generateText(request)).text, calls };
   let failure: unknown;
   const result = streamText({ ...request, onError: ({ error }) => void (failure = error) });
-  const text = (await result.text.catch((error: unknown) => void (failure ??= error))) ?? '';
+  const text = (await Promise.resolve(result.text).catch((error: unknown) => void (failure ??= error))) ?? '';
   // What was cut is text that its user is told of by this alone.
   if (failure !== undefined) throw failure;
   return { text, calls };

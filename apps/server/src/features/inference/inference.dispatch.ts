@@ -246,7 +246,7 @@ export class Inference {
     try {
       const way = { routeOf: () => countPath, isStreamed: false };
       await this.#failover.run(context, choices, way, (choice, timers) =>
-        exchangeCount({ kernel: this.#kernel, context, choice, timers }),
+        exchangeCount({ kernel: this.#kernel, context, choice, timers }, body),
       );
     } catch (error) {
       // Not every server of this protocol counts.

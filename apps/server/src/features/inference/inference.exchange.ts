@@ -117,7 +117,7 @@ export async function exchange(parts: Exchange, question: Question): Promise<voi
   const { request, dropped, bytes: sentBytes } = await requestFor(parts, question);
   const answer = await askLane(kernel.upstream, lane, request, timers);
   const created = Math.floor(kernel.clock.now() / 1000);
-  const head = { 'x-svc-lane': lane.id, ...(dropped.length > 0 && { 'x-svc-dropped': headerOf(dropped) }) };
+  const head = headOf(lane.id, dropped);
   if (question.isStreamed) {
     await expectStream(answer);
     const relay = context.openRelay();
@@ -199,15 +199,21 @@ export async function exchangeVectors({ kernel, context, choice, timers, bill }:
 export const countPath = '/v1/messages/count_tokens';
 
 /** Asks a lane of messages how many tokens a request sends. */
-export async function exchangeCount({ kernel, context, choice, timers }: Omit<Exchange, 'bill'>): Promise<void> {
-  const { lane, model } = choice;
+export async function exchangeCount(
+  { kernel, context, choice, timers }: Omit<Exchange, 'bill'>,
+  body: Asked['body'],
+): Promise<void> {
+  const { lane } = choice;
   const headers = await headersFor(lane, true, context.headers);
-  const request = { path: countPath, headers, body: reshaped(spliceJson(context.bodyBytes, { model }), choice).sent };
+  // As the request itself would go: what its provider refuses there, it refuses here.
+  const asked = { protocol: 'messages', body, bytes: context.bodyBytes, fields: undefined } as const;
+  const { sent, dropped } = sameRequest(asked, choice);
+  const request = { path: countPath, headers, body: reshaped(sent, choice).sent };
   const answer = await askLane(kernel.upstream, lane, request, timers);
   const { bytes, body: said } = await readAnswer(answer, timers, undefined);
   timers.stop();
   if (typeof said['input_tokens'] !== 'number') throw new LaneFailure('it counted nothing', 5_000);
-  await sendWhole(context, bytes, { 'x-svc-lane': lane.id });
+  await sendWhole(context, bytes, headOf(lane.id, dropped));
 }
 
 /** Asks a lane for media, and answers the bytes that come back as they come. */
@@ -317,6 +323,12 @@ const headerOf = (names: readonly string[]): string =>
     .slice(0, mostNames)
     .map((name) => name.slice(0, 60).replaceAll(/[^\w.-]/g, '_'))
     .join(', ');
+
+/** Headers of an answer: who gave it, and what of the request it did not get. */
+const headOf = (lane: string, dropped: readonly string[]): Record<string, string> => ({
+  'x-svc-lane': lane,
+  ...(dropped.length > 0 && { 'x-svc-dropped': headerOf(dropped) }),
+});
 
 /** The target of a translation: the lane's protocol, model and limits. */
 export const targetOf = ({ lane, model }: Choice): Target => ({

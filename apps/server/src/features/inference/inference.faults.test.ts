@@ -8,7 +8,7 @@ import OpenAI from 'openai';
 import { testClock } from '../../kernel/base/clock.ts';
 import { shared } from '../../testing.shared.ts';
 import { agents } from './inference.agents.testing.ts';
-import { answers, openModels, type Script, speaks, streams } from './inference.testing.ts';
+import { answers, openModels, replies, type Script, speaks, streams } from './inference.testing.ts';
 
 const clock = testClock();
 const lanes = ['chat', 'messages', 'responses'] as const;
@@ -198,4 +198,20 @@ describe('instructions that a real client says among its turns', () => {
       });
     }
   }
+
+  test('are counted as they are asked: a model that takes none among turns has them in its prompt', async () => {
+    const thought = { type: 'thinking', thinking: '', signature: 'svc1.e30' };
+    const messages = [
+      ...turns('system'),
+      { role: 'assistant', content: [thought, { type: 'text', text: 'Hi' }] },
+      { role: 'user', content: 'x' },
+    ] as Anthropic.MessageParam[];
+    providers.main.script = replies({ input_tokens: 7 });
+    const asked = new Anthropic({ baseURL: gateway.url, ...client() }).messages;
+    const { data, response } = await asked.countTokens({ model: 'claude-haiku-4-5', messages }).withResponse();
+    assert.deepEqual([data.input_tokens, response.headers.get('x-svc-dropped')], [7, 'messages.system']);
+    const taken = objectOf(providers.main.taken.at(-1)?.body);
+    assert.equal(placeIn(taken, words), 'prompt');
+    assert.doesNotMatch(JSON.stringify(taken), /svc1\./);
+  });
 });
