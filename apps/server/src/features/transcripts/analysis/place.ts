@@ -30,22 +30,42 @@ export const sentencesOf = (text: string): Part[] =>
 interface Asked {
   stems: ReadonlySet<string>;
   names: readonly ReadonlySet<string>[];
+  /** Names that a word of a passage is spelt like, and how much: the same few thousand words stand in all passages. */
+  known: Map<string, readonly Likeness[]>;
 }
+type Likeness = readonly [name: number, likeness: number];
+/** Words whose likeness is kept; further ones are looked at anew. */
+const mostKnown = 20_000;
 
 /** Reads a question once for all passages. */
 export function askedOf(q: string): Asked {
   const words = contentWords(q).slice(0, 32);
   const names = words.filter((word) => word.length >= shortestName).map(trigramsOf);
-  return { stems: new Set(words.map(stemOf)), names };
+  return { stems: new Set(words.map(stemOf)), names, known: new Map() };
 }
 
 /** How many words of a question a sentence has; one that is spelt alike counts for less than the word itself. */
-export function sharedWith({ stems, names }: Asked, sentence: string): number {
+export function sharedWith(asked: Asked, sentence: string): number {
   const words = contentWords(sentence);
-  const same = new Set(words.map(stemOf).filter((stem) => stems.has(stem)));
-  const own = words.filter((word) => word.length >= shortestName).map(trigramsOf);
-  const alike = names.reduce((sum, name) => sum + Math.max(0, ...own.map((word) => likenessOf(name, word))), 0);
+  const same = new Set(words.map(stemOf).filter((stem) => asked.stems.has(stem)));
+  const best = new Map<number, number>();
+  for (const word of words)
+    for (const [name, likeness] of likenessesOf(asked, word))
+      if (likeness > (best.get(name) ?? 0)) best.set(name, likeness);
+  const alike = best.values().reduce((sum, likeness) => sum + likeness, 0);
   return same.size + alike / 2;
+}
+
+function likenessesOf({ names, known }: Asked, word: string): readonly Likeness[] {
+  const before = known.get(word);
+  if (before) return before;
+  const own = word.length >= shortestName ? trigramsOf(word) : new Set<string>();
+  const found = names.flatMap((name, at): Likeness[] => {
+    const likeness = likenessOf(name, own);
+    return likeness > 0 ? [[at, likeness]] : [];
+  });
+  if (known.size < mostKnown) known.set(word, found);
+  return found;
 }
 
 /** Runs of three signs in a word, as pg_trgm has them. */
