@@ -2,7 +2,7 @@ import { createSystemPackages } from '@svc/sandboxd/system-packages';
 import type { Log } from './kernel/base/log.ts';
 
 /** Programs that read recordings, and the Debian packages that hold them. */
-const wanted = { ffmpeg: 'ffmpeg', ffprobe: 'ffmpeg', bwrap: 'bubblewrap' };
+const wanted = { ffmpeg: 'ffmpeg', bwrap: 'bubblewrap' };
 
 /**
  * Installs what is missing of them where this process is root, in the background: it takes a minute, and all else works

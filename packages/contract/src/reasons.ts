@@ -142,7 +142,9 @@ export const reasons = {
   day_ahead: 'must be at most a day ahead',
   track_twice: 'must be one of each track',
   track_alone: 'each track needs an upload of its own',
-  recording_long: 'a recording has at most 3 hours',
+  recording_long: 'the recording is longer than 3 hours; split it',
+  recording_container:
+    'files of this kind are not read (Windows Media, Flash, RealMedia, MPEG programs, MXF); convert the file to MP4 or WebM',
   file_too_big: 'the file is over 100 MiB',
   server_answered: 'the server answered {status}',
   ssh_lines: 'must be one key in one line',

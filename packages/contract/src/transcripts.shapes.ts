@@ -9,7 +9,7 @@ export const tracks = ['mic', 'system', 'mixed'] as const;
 /** Steps of the processing, as `processing.step` names them. */
 export const transcriptSteps = ['prepare', 'window', 'stitch', 'insights', 'vectors'] as const;
 /** What of a transcript or an answer was not done. */
-const lacks = ['transcription', 'times', 'insights', 'semantic'] as const;
+const lacks = ['transcription', 'sound', 'tracks', 'times', 'insights', 'semantic'] as const;
 /** Formats of an export (document 1, Transcripts). */
 export const exportFormats = ['md', 'txt', 'srt', 'vtt', 'json', 'pdf', 'docx'] as const;
 
@@ -143,7 +143,11 @@ export const transcriptSummary = z
     tags: z.array(z.string()),
     pinned_at: dateTime.nullable(),
     consent: z.string().nullable().describe('Who was told that this is recorded, when and how'),
-    degraded: z.array(z.enum(lacks)).describe('What was not done'),
+    degraded: z
+      .array(z.enum(lacks))
+      .describe(
+        'What was not done. `sound`: a part of the recording could not be heard; `tracks`: another sound track of its file was not',
+      ),
     edits_lost: z.int().nonnegative().describe('Corrections that a new transcription did not find again'),
     speakers: z.array(speaker),
   })

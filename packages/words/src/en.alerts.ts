@@ -63,6 +63,8 @@ export const enAlerts = {
     failed: (title: string) => `${title} was not transcribed`,
     lacks: {
       transcription: 'No provider of speech: the live captions stand for it.',
+      sound: 'A part of the recording could not be heard.',
+      tracks: 'Its file has a sound track, of another language or kind, that was not heard.',
       times: 'The provider gave times that are not those of the audio: they are estimated.',
       insights: 'No model wrote its insights: sentences of it stand for them.',
       semantic: 'It is not found by meaning.',

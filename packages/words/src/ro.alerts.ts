@@ -66,6 +66,8 @@ export const roAlerts: typeof enAlerts = {
     failed: (title) => `${title}: transcrierea a eșuat`,
     lacks: {
       transcription: 'Nu există un furnizor de recunoaștere a vorbirii: subtitrările live îi țin locul.',
+      sound: 'O parte din înregistrare nu a putut fi auzită.',
+      tracks: 'Fișierul are o pistă de sunet, în altă limbă sau de alt fel, care nu a fost ascultată.',
       times: 'Furnizorul a dat timpi care nu sunt ai înregistrării: sunt estimați.',
       insights: 'Niciun model nu a scris concluziile: fraze din înregistrare le țin locul.',
       semantic: 'Nu poate fi găsită după înțeles.',

@@ -180,6 +180,8 @@ export const transcriptsEn = {
 
     lacks: {
       transcription: 'No provider of speech is set up: the live captions stand for the text.',
+      sound: 'A part of the recording could not be heard: it is damaged, or less arrived than was recorded.',
+      tracks: 'Its file has another sound track, of another language or kind, that was not heard.',
       times: 'The provider gave times that are not those of the sound: where each word stands is estimated.',
       insights: 'No model wrote the summary: sentences of the recording stand for it.',
       semantic: 'It is found by its words only, not by meaning.',

@@ -143,7 +143,9 @@ export const reasonsRo: Record<ReasonCode, string | ((params: Params) => string)
   day_ahead: 'Poate fi cel mult cu o zi în viitor.',
   track_twice: 'Fiecare pistă poate veni o singură dată.',
   track_alone: 'Fiecare pistă are nevoie de propria încărcare.',
-  recording_long: 'O înregistrare are cel mult 3 ore.',
+  recording_long: 'Înregistrarea depășește 3 ore; împarte-o.',
+  recording_container:
+    'Fișierele de acest fel nu se citesc (Windows Media, Flash, RealMedia, MPEG program, MXF); convertește fișierul în MP4 sau WebM.',
   file_too_big: 'Fișierul are peste 100 MiB.',
   server_answered: ({ status }) => `Serverul a răspuns ${status}.`,
   ssh_lines: 'Trebuie să fie o singură cheie, pe un rând.',

@@ -181,6 +181,9 @@ export const transcriptsRo: typeof transcriptsEn = {
 
     lacks: {
       transcription: 'Nu este configurat un furnizor de transcriere: subtitrările live țin loc de text.',
+      sound:
+        'O parte din înregistrare nu a putut fi auzită: este deteriorată sau a sosit mai puțin decât s-a înregistrat.',
+      tracks: 'Fișierul are încă o pistă de sunet, în altă limbă sau de alt fel, care nu a fost ascultată.',
       times: 'Furnizorul a dat timpi care nu sunt ai sunetului: locul fiecărui cuvânt este estimat.',
       insights: 'Niciun model nu a scris rezumatul: propoziții din înregistrare îi țin locul.',
       semantic: 'Se găsește doar după cuvinte, nu după înțeles.',

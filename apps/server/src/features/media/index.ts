@@ -1,10 +1,6 @@
-export {
-  mediaCommand,
-  MediaFiles,
-  type MediaPart,
-  type MediaReady,
-  type Recording,
-  type Silences,
-} from './media.files.ts';
+export { MediaFiles, type MediaPart, type Recording } from './media.files.ts';
+export type { Source } from './media.clips.ts';
+export type { Hearing, MediaLack } from './media.hearing.ts';
+export { mediaCommand, type MediaReady } from './media.reader.ts';
 export { type MediaFault, MediaRefused } from './media.rules.ts';
 export type { Scratch } from './media.scratch.ts';

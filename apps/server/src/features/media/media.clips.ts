@@ -1,8 +1,20 @@
-import type { ClipSpan } from './media.rules.ts';
+import type { Reading, Span } from './media.args.ts';
+import type { Hearing } from './media.hearing.ts';
 
-/** A part of a file that is joined with others. */
-export interface Clip extends ClipSpan {
+/** A recording: its files in order, as they were cut, and how each of them is heard; a path alone is heard by its first track. */
+export type Source = string | { files: readonly string[]; hearing: Hearing };
+
+/** A part of a recording that is joined with others, milliseconds. */
+export interface Clip {
+  source: Source;
+  startMs: number;
+  endMs: number;
+}
+
+/** A span of a file that is read in some way. */
+export interface FileSpan extends Span {
   file: string;
+  reading: Reading;
 }
 
 /** Clips, the longest of them, the longest silence after one, and all together with their silences, milliseconds. */
@@ -32,13 +44,36 @@ export function joinedMs(clips: readonly Clip[], gapMs: number): number {
   return sum;
 }
 
-/** Clips that follow each other and are of one file, as many as one program cuts. */
-export function batchesOf(clips: readonly Clip[]): { file: string; spans: ClipSpan[] }[] {
-  const batches: { file: string; spans: ClipSpan[] }[] = [];
-  for (const { file, startMs, endMs } of clips) {
+/** The spans of files that a clip is made of; `gapMs` of silence stand after the last. What lies past the end is silence too. */
+export function spansOf({ source, startMs, endMs }: Clip, gapMs: number): FileSpan[] {
+  const { files, hearing } =
+    typeof source === 'string' ? { files: [source], hearing: [{ ms: endMs, tracks: [{ n: 0 }] }] } : source;
+  const found: FileSpan[] = [];
+  let at = 0;
+  const last = hearing.findLastIndex(({ ms }) => ms > 0);
+  for (const [n, { ms, tracks, isJumpy }] of hearing.entries()) {
+    const from = at;
+    at = n === last ? Infinity : at + ms;
+    const [start, end] = [Math.max(startMs, from), Math.min(endMs, at)];
+    const file = files[n];
+    if (ms === 0 || start >= end || file === undefined) continue;
+    found.push({ file, reading: { tracks, isSought: !isJumpy }, startMs: start - from, endMs: end - from, padMs: 0 });
+  }
+  const ends = found.at(-1);
+  if (ends) ends.padMs = gapMs;
+  return found;
+}
+
+/** Spans that follow each other and are of one file, as many as one program cuts. */
+export function batchesOf(spans: readonly FileSpan[]): FileSpan[][] {
+  const batches: FileSpan[][] = [];
+  for (const span of spans) {
     const last = batches.at(-1);
-    if (last?.file === file && last.spans.length < atOnce) last.spans.push({ startMs, endMs });
-    else batches.push({ file, spans: [{ startMs, endMs }] });
+    const isSame = last?.[0]?.file === span.file && isEqual(last[0].reading, span.reading);
+    if (last && isSame && last.length < atOnce) last.push(span);
+    else batches.push([span]);
   }
   return batches;
 }
+
+const isEqual = (a: Reading, b: Reading): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -5,12 +5,25 @@ import { bareEnvironment } from './media.cage.ts';
 
 const keptErrors = 4 * 1024;
 const mostOutput = 8 * 1024 * 1024;
+const mostTail = 64 * 1024 * 1024;
+const mostLine = 1_024;
 
 /** How a program ended; `code` is null for one that a signal ended. */
 export interface Ended {
   code: number | null;
-  /** The first 4 KiB of what it said on standard error. */
+  /** The first 4 KiB, or as much as was asked for, of what it said on standard error. */
   said: string;
+}
+
+/** How a program runs. */
+export interface Run {
+  ms: number;
+  signal: AbortSignal;
+  onLine: (line: string) => boolean | void;
+  /** Bytes of what it says on standard error; 4 KiB. */
+  kept?: number;
+  /** Of its lines only the last ones count: half a million of them are not worth a look each. */
+  isTail?: true;
 }
 
 /** A program did not end by itself in its time. */
@@ -45,7 +58,7 @@ export class Programs {
    */
   async run(
     [program = '', ...args]: readonly string[],
-    { ms, signal, onLine }: { ms: number; signal: AbortSignal; onLine: (line: string) => boolean | void },
+    { ms, signal, onLine, kept = keptErrors, isTail }: Run,
   ): Promise<Ended> {
     const ending = AbortSignal.any([signal, this.#stop.signal]);
     ending.throwIfAborted();
@@ -68,13 +81,14 @@ export class Programs {
     ending.addEventListener('abort', onAbort);
     const cancel = this.#clock.after(ms, () => end(new OutOfTime('a program that reads recordings took too long')));
     try {
-      const said = keepErrors(child);
+      const said = keepErrors(child, kept);
       let isEnough = false;
       const enough = (): void => {
         isEnough = true;
         killGroup(child);
       };
-      readLines(child, { onLine, enough, end });
+      if (isTail) readTail(child, { onLine, end });
+      else readLines(child, { onLine, enough, end });
       const code = await closed.promise;
       if (failure !== undefined) throw failure;
       return { code: isEnough ? 0 : code, said: said() };
@@ -108,10 +122,27 @@ function readLines(
   });
 }
 
-function keepErrors(child: ChildProcess): () => string {
+/** Hands over the last whole line of what came at a time. */
+function readTail(
+  child: ChildProcess,
+  to: { onLine: (line: string) => boolean | void; end: (reason: unknown) => void },
+): void {
+  let bytes = 0;
+  let rest = '';
+  child.stdout?.setEncoding('latin1').on('data', (chunk: string) => {
+    bytes += chunk.length;
+    if (bytes > mostTail) to.end(new Error('a program that reads recordings says too much'));
+    const said = rest + chunk;
+    const end = said.lastIndexOf('\n');
+    rest = said.slice(end + 1).slice(-mostLine);
+    if (end >= 0) to.onLine(said.slice(said.lastIndexOf('\n', end - 1) + 1, end));
+  });
+}
+
+function keepErrors(child: ChildProcess, kept: number): () => string {
   let said = '';
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
-    if (said.length < keptErrors) said = (said + chunk).slice(0, keptErrors);
+    if (said.length < kept) said = (said + chunk).slice(0, kept);
   });
   return () => said;
 }

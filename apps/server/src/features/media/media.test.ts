@@ -139,7 +139,7 @@ describe('recordings of every kind', () => {
   });
 
   test('silences lie between the sounds, in order, up to the end', async () => {
-    const { durationMs, silences } = await media.silences(encoded('s.ogg', '-c:a', 'libopus'), never);
+    const { durationMs, silences } = await media.hear(encoded('s.ogg', '-c:a', 'libopus'), never);
     assert.ok(Math.abs(durationMs - lengthMs) < 60);
     assert.equal(silences.length, 10);
     assert.equal(silences[0]?.startMs, 0);
@@ -201,13 +201,13 @@ describe('recordings of every kind', () => {
     const ogg = encoded('clips.ogg', '-c:a', 'libopus');
     // Each has its burst 1 s after its start, and one lies past the end of its file.
     const turns = [6, 0, 5, 5, 8, 3, 7, 1, 4, 2, 8, 6, 7, 4].map((turn, n) => ({
-      file: [wav, wav, mp3, ogg][n % 4] as string,
+      source: [wav, wav, mp3, ogg][n % 4] as string,
       startMs: bursts.firstMs + turn * bursts.everyMs - 1_000,
       endMs: bursts.firstMs + turn * bursts.everyMs + 2_000,
     }));
     const parts = [
       ...turns.slice(0, 3),
-      { file: wav, startMs: 200_000, endMs: 203_000 },
+      { source: wav, startMs: 200_000, endMs: 203_000 },
       ...turns.slice(3),
       ...Array.from({ length: 20 }, () => turns[0] as (typeof turns)[0]),
     ];
@@ -225,7 +225,7 @@ describe('recordings of every kind', () => {
   test('clips that are none, or too long together, are refused before a program starts, and nothing is left of damaged ones', async () => {
     await using scratch = await media.scratch();
     const file = join(folder, 'bursts.wav');
-    const clip = { file, startMs: 0, endMs: 60_000 };
+    const clip = { source: file, startMs: 0, endMs: 60_000 };
     for (const [parts, gapMs] of [
       [[], 500],
       [[{ ...clip, endMs: 0 }], 500],
@@ -241,7 +241,7 @@ describe('recordings of every kind', () => {
     const damaged = made('clips-damaged.mp3', Buffer.alloc(100_000, 7));
     const both = [
       { ...clip, endMs: 1_000 },
-      { file: damaged, startMs: 0, endMs: 1_000 },
+      { source: damaged, startMs: 0, endMs: 1_000 },
     ];
     await assert.rejects(media.clips(both, 500, scratch, never), refused('damaged'));
     assert.deepEqual(readdirSync(scratch.dir), []);
@@ -293,7 +293,7 @@ describe('files that lie', () => {
     for (const { name, content, by } of both) {
       const file = made(`lie-${name}`, content);
       await assert.rejects(by.probe(file, never), refused('not_audio'), name);
-      await assert.rejects(by.silences(file, never), refused('damaged'), name);
+      await assert.rejects(by.hear(file, never), refused('not_audio'), name);
       await using scratch = await by.scratch();
       await assert.rejects(by.part(file, 0, 1_000, scratch, never), refused('damaged'), name);
       assert.deepEqual(readdirSync(scratch.dir), []);
@@ -305,7 +305,7 @@ describe('files that lie', () => {
       burstsIn(outside, '-enable_drefs', '1', '-use_absolute_path', '1').length > 0,
       'it leads to another file',
     );
-    await assert.rejects(media.silences(outside, never), refused('damaged'));
+    await assert.rejects(media.hear(outside, never), refused('damaged'));
     await using cut = await media.scratch();
     await assert.rejects(media.part(outside, 0, 20_000, cut, never), refused('damaged'));
     assert.equal(connections, 0);
@@ -364,7 +364,7 @@ describe('files that lie', () => {
     const refusing = 'echo "nice: cannot set niceness: Permission denied" >&2; exec "$@"';
     const plain = openMedia({ chains: [{ kind: 'none', words: ['sh', '-c', refusing, 'sh'] }] });
     const damaged = made('not-nice.mp3', Buffer.alloc(100_000, 7));
-    await assert.rejects(plain.silences(damaged, never), refused('damaged'));
+    await assert.rejects(plain.hear(damaged, never), refused('damaged'));
   });
 
   test('limits that the system refuses cost no cage', async () => {
@@ -400,7 +400,7 @@ describe('files that lie', () => {
     truncateSync(file, Math.round(statSync(file).size / 2));
     const { durationMs } = await media.probe(file, never);
     assert.ok(durationMs > 30_000 && durationMs < 100_000, `${durationMs}`);
-    const decoded = await media.silences(file, never);
+    const decoded = await media.hear(file, never);
     assert.ok(Math.abs(decoded.durationMs - durationMs) < 200);
   });
 
@@ -465,13 +465,13 @@ describe('programs', () => {
     await own.ready();
     const ending = new AbortController();
     const reason = new Error('nobody wants it');
-    const pass = own.silences(file, ending.signal);
+    const pass = own.hear(file, ending.signal);
     while (descendants().length === before.length) await new Promise((resolve) => setImmediate(resolve));
     ending.abort(reason);
     await assert.rejects(pass, reason);
     assert.deepEqual(descendants(), before);
-    await assert.rejects(own.silences(file, AbortSignal.abort(reason)), reason);
-    const stopped = own.silences(file, never);
+    await assert.rejects(own.hear(file, AbortSignal.abort(reason)), reason);
+    const stopped = own.hear(file, never);
     own.stop();
     await assert.rejects(stopped, /the platform stops/);
     await assert.rejects(own.probe(file, never), /the platform stops/);
@@ -484,7 +484,7 @@ describe('programs', () => {
     await own.ready();
     const file = join(folder, 'slow.wav');
     const before = descendants().length;
-    const decoding = own.silences(file, never);
+    const decoding = own.hear(file, never);
     while (descendants().length === before) await new Promise((resolve) => setImmediate(resolve));
     clock.advance(600_000);
     await assert.rejects(decoding, (error: Error) => error.name === 'OutOfTime' && !(error instanceof MediaRefused));
@@ -499,7 +499,7 @@ describe('programs', () => {
     await using scratch = await media.scratch();
     for (const call of [
       () => media.probe(gone, never),
-      () => media.silences(gone, never),
+      () => media.hear(gone, never),
       () => media.part(gone, 0, 1, scratch, never),
     ]) {
       await assert.rejects(call, (error: Error) => !error.message.includes(folder) && !(error instanceof MediaRefused));

@@ -20,7 +20,7 @@ import type { Transcripts } from './transcripts.store.ts';
 type Body = RouteParsed<typeof contract.transcripts.finalize>['body'];
 type NewTrack = Omit<TrackRow, 'is_joined'>;
 
-/** Recordings that are looked at at a time: each is copied and read by ffprobe. */
+/** Recordings that are looked at at a time: each is copied and read by ffmpeg. */
 const looks = { total: 2, ofOne: 1, waitingOfOne: 8 };
 const audioDays = 30;
 
@@ -68,7 +68,7 @@ export function finalize(parts: FinalizeParts): Operation {
         keyId,
         audioExpiresAt: plus(now, audioDays * 86_400_000).iso,
       });
-      await settling.plan({ tx, row: moved ?? locked }, [{ kind: 'prepare' }]);
+      await settling.plan({ tx, row: moved ?? locked }, [{ kind: 'prepare', given: { recordedMs: body.duration_ms } }]);
       return moved ?? locked;
     });
     return { transcript: await transcripts.whole(context.db, row) };
@@ -108,7 +108,6 @@ async function tracksOf(context: Context, { uploads, media }: FinalizeParts, bod
       if (error instanceof MediaRefused) throw refused(index, error.message);
       throw error;
     });
-    if (look.durationMs > mostRecordingMs) throw refused(index, 'a recording has at most 3 hours');
     tracks.push({
       track,
       upload_id: row.id,
@@ -127,7 +126,10 @@ async function lookAt(
 ) {
   await using scratch = await media.scratch();
   const file = await writeTo(scratch, Readable.from(uploads.read(row), { objectMode: false }));
-  return await media.probe(file, signal);
+  const { files } = await media.pieces(file);
+  const look = await media.probe(files, signal);
+  // What ends within a second after three hours is rounded by its container.
+  return { ...look, durationMs: Math.min(look.durationMs, mostRecordingMs) };
 }
 
 const refused = (index: number, message: string): ApiError =>

@@ -29,7 +29,7 @@ export const retranscribe = (transcripts: Transcripts, settling: Settling): Oper
         throw new ApiError('audio_purged', 'the audio of this recording was deleted after 30 days; its text stays');
       await reserveAgain(context.kernel, tx, { transcriptId: locked.id, accountId, ms: locked.duration_ms ?? 0 });
       const now = await readNow(tx, context.clock);
-      const { isResumed, isHeard } = await resetFailed(tx, now, locked);
+      const { isResumed, isHeard, given } = await resetFailed(tx, now, locked);
       const moved = await transcripts.move(tx, now, locked, 'retranscribe', { keyId });
       if (moved) await resolveFailed(context.kernel, tx, moved, 'started');
       if (!moved) throw new ApiError('still_processing', 'this recording is being processed; wait for its end');
@@ -40,18 +40,21 @@ export const retranscribe = (transcripts: Transcripts, settling: Settling): Oper
       const tooOften = `this recording was transcribed anew ${mostAnew} times; record it as another`;
       if (moved.generation >= mostAnew) throw new ApiError('quota_exceeded', tooOften);
       const anew = await transcripts.change(tx, moved, { generation: moved.generation + 1 });
-      await settling.plan({ tx, row: anew }, [{ kind: 'prepare' }]);
+      await settling.plan({ tx, row: anew }, [{ kind: 'prepare', ...(given && { given }) }]);
       return anew;
     });
     return { transcript: await transcripts.whole(context.db, row) };
   });
 
-/** Steps that failed are due again, unless none did. `isHeard`: all windows are done, and only putting them together failed. */
+/**
+ * Steps that failed are due again, unless none did. `isHeard`: all windows are done, and only putting them together failed.
+ * `given` is what the preparation was asked to.
+ */
 async function resetFailed(
   tx: Db,
   now: Instant,
   row: TranscriptRow,
-): Promise<{ isResumed: boolean; isHeard: boolean }> {
+): Promise<{ isResumed: boolean; isHeard: boolean; given?: object }> {
   const steps = await stepsOf(tx, row.id, row.generation);
   // What follows from the windows follows from them anew.
   await deleteSteps(tx, row.id, row.generation, ['stitch', 'insights', 'vectors']);
@@ -61,5 +64,7 @@ async function resetFailed(
     const change = moveOfStep(step, 'reset', {}, now);
     if (change) await changeStep(tx, step.id, change);
   }
-  return isStitched ? { isResumed: true, isHeard: failed.length === 0 } : { isResumed: false, isHeard: false };
+  if (isStitched) return { isResumed: true, isHeard: failed.length === 0 };
+  const given = steps.find(({ kind }) => kind === 'prepare')?.given;
+  return { isResumed: false, isHeard: false, ...(given && { given }) };
 }

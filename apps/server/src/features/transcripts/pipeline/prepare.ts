@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
-import { isQuiet, planWindows } from '@svc/speech';
-import type { MediaFiles } from '../../media/index.ts';
+import { isQuiet, planWindows, type Window } from '@svc/speech';
+import type { Hearing, MediaFiles, MediaLack } from '../../media/index.ts';
 import type { SpeechProviders } from '../../speech/index.ts';
 import type { Uploads } from '../../uploads/index.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
-import type { StepRow, TrackRow } from '../transcripts.rows.ts';
+import type { StepRow, Track, TrackRow } from '../transcripts.rows.ts';
 import { markJoined, tracksOf } from '../transcripts.sql.ts';
 import type { Transcripts } from '../transcripts.store.ts';
 import type { StepWork } from './runner.ts';
@@ -65,21 +65,44 @@ const transcriptIsThere = ({ kernel, transcripts }: PipelineParts, step: StepRow
     () => false,
   );
 
+/** What a window is asked: windows that were planned by a release before have the first three only. */
+export interface WindowGiven {
+  window: Window;
+  isQuiet?: boolean;
+  /** How its track is heard. */
+  hearing?: Hearing;
+  /** What of its recording is not heard. */
+  lacks?: readonly MediaLack[];
+}
+
+/** So much less than the device says that it recorded is no loss: it stops its clock a little later than its sound. */
+const late = { ms: 2_000, share: 0.01 };
+
 async function windowsOf(
   { media, files }: PipelineParts,
   step: StepRow,
   tracks: readonly TrackRow[],
   signal: AbortSignal,
 ) {
-  const planned = [];
+  const planned: { kind: 'window'; track: Track; n: number; given: WindowGiven }[] = [];
+  const lacks = new Set<MediaLack>();
+  let longestMs = 0;
   for (const { track } of tracks) {
-    const { durationMs, silences } = await files.use(step.account_id, step.transcript_id, track, (file) =>
-      media.silences(file, signal),
+    const { durationMs, silences, hearing, ...heard } = await files.use(
+      step.account_id,
+      step.transcript_id,
+      track,
+      async ({ files: pieces, isWhole }) => ({ ...(await media.hear(pieces, signal)), isWhole }),
     );
+    for (const lack of heard.lacks) lacks.add(lack);
+    if (!heard.isWhole) lacks.add('sound');
+    longestMs = Math.max(longestMs, durationMs);
     for (const window of planWindows(durationMs, silences)) {
-      const given = { window, isQuiet: isQuiet(window, silences, durationMs) };
-      planned.push({ kind: 'window' as const, track, n: window.n, given });
+      const given = { window, isQuiet: isQuiet(window, silences, durationMs), hearing };
+      planned.push({ kind: 'window', track, n: window.n, given });
     }
   }
-  return planned;
+  const { recordedMs = 0 } = (step.given ?? {}) as { recordedMs?: number };
+  if (longestMs + Math.max(late.ms, recordedMs * late.share) < recordedMs) lacks.add('sound');
+  return planned.map((one) => ({ ...one, given: { ...one.given, lacks: [...lacks] } }));
 }

@@ -1,8 +1,10 @@
 import { planRoll, type RollClip, type TrackHeard } from '@svc/speech';
+import type { Hearing, Source } from '../../media/index.ts';
 import type { SpeechHeard } from '../../speech/index.ts';
 import type { Track, TranscriptRow } from '../transcripts.rows.ts';
 import { languageOfRow } from '../transcripts.view.ts';
 import type { PipelineParts } from './prepare.ts';
+import { sourceOf } from './trackFiles.ts';
 
 /** Silence after each clip, as `planRoll` counts it. */
 const gapMs = 500;
@@ -22,7 +24,7 @@ interface Roll {
 export async function hearRoll(
   parts: PipelineParts,
   row: TranscriptRow,
-  tracks: readonly TrackHeard[],
+  { tracks, hearings }: { tracks: readonly TrackHeard[]; hearings: ReadonlyMap<Track, Hearing> },
   signal: AbortSignal,
 ): Promise<Roll | undefined> {
   const clips = planRoll({ durationMs: row.duration_ms ?? 0, tracks });
@@ -30,7 +32,9 @@ export async function hearRoll(
   try {
     const names = [...new Set(clips.map(({ track }) => track))];
     const started = parts.kernel.clock.monotonic();
-    const heard = await withFiles(parts, row, names, (files) => hearClips(parts, row, { clips, files }, signal));
+    const heard = await withSources({ parts, row, hearings }, names, (sources) =>
+      hearClips(parts, row, { clips, sources }, signal),
+    );
     return { clips, heard, ms: parts.kernel.clock.monotonic() - started };
   } catch (error) {
     signal.throwIfAborted();
@@ -39,27 +43,27 @@ export async function hearRoll(
   }
 }
 
-/** Runs `work` with the files of some tracks. */
-async function withFiles<T>(
-  parts: PipelineParts,
-  row: TranscriptRow,
+/** Runs `work` with some tracks as they are heard. */
+async function withSources<T>(
+  of: { parts: PipelineParts; row: TranscriptRow; hearings: ReadonlyMap<Track, Hearing> },
   [track, ...others]: readonly Track[],
-  work: (files: ReadonlyMap<Track, string>) => Promise<T>,
+  work: (sources: ReadonlyMap<Track, Source>) => Promise<T>,
 ): Promise<T> {
   if (track === undefined) return work(new Map());
-  return parts.files.use(row.account_id, row.id, track, (file) =>
-    withFiles(parts, row, others, (files) => work(new Map([...files, [track, file]]))),
+  const { parts, row, hearings } = of;
+  return parts.files.use(row.account_id, row.id, track, (pieces) =>
+    withSources(of, others, (sources) => work(new Map([...sources, [track, sourceOf(pieces, hearings.get(track))]]))),
   );
 }
 
 async function hearClips(
   { media, speech }: PipelineParts,
   row: TranscriptRow,
-  { clips, files }: { clips: readonly RollClip[]; files: ReadonlyMap<Track, string> },
+  { clips, sources }: { clips: readonly RollClip[]; sources: ReadonlyMap<Track, Source> },
   signal: AbortSignal,
 ): Promise<SpeechHeard> {
   await using scratch = await media.scratch();
-  const spans = clips.map(({ track, startMs, endMs }) => ({ file: files.get(track) as string, startMs, endMs }));
+  const spans = clips.map(({ track, startMs, endMs }) => ({ source: sources.get(track) as Source, startMs, endMs }));
   const part = await media.clips(spans, gapMs, scratch, signal);
   const durationMs = spans.reduce((sum, { startMs, endMs }) => sum + endMs - startMs + gapMs, 0);
   const language = languageOfRow(row) ?? undefined;

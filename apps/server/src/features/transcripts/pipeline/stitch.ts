@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { namesOf } from '@svc/insights';
 import { type Assembled, estimateWords, type Heard, type TrackHeard, type Window } from '@svc/speech';
+import type { Hearing } from '../../media/index.ts';
 import { vocabularyOf } from '../library/vocabulary.sql.ts';
 import { chargeMinutes, releaseMinutes } from '../library/allowance.ts';
 import type { TranscriptPool } from '../work/pool.ts';
@@ -19,7 +20,7 @@ import {
 import { packWords } from '../text/words.ts';
 import { keepEdits, keepNames } from './edits.ts';
 import { hearRoll } from './roll.ts';
-import type { PipelineParts } from './prepare.ts';
+import type { PipelineParts, WindowGiven } from './prepare.ts';
 import type { StepWork } from './runner.ts';
 import type { Held } from './settle.ts';
 import { deleteOtherSteps, resultsOf, stepsOf } from './steps.sql.ts';
@@ -35,9 +36,9 @@ export const stitch =
   async (step, signal) => {
     const { kernel, transcripts, settling } = parts;
     const row = await transcripts.get(kernel.background, step.account_id, step.transcript_id);
-    const { tracks, isSpread } = await tracksHeard(parts, step, voices);
+    const { tracks, hearings, lacks } = await tracksHeard(parts, step, voices);
     const isPreview = tracks.length === 0;
-    const roll = isPreview ? undefined : await hearRoll(parts, row, tracks, signal);
+    const roll = isPreview ? undefined : await hearRoll(parts, row, { tracks, hearings }, signal);
     const recording = {
       durationMs: row.duration_ms ?? 0,
       tracks: isPreview ? previewOf(row) : tracks,
@@ -57,7 +58,7 @@ export const stitch =
       else await chargeMinutes(held.tx, kernel.clock, row.id);
       const bytes = sizeOf(assembled) + words.reduce((sum, { packed }) => sum + packed.length, 0);
       const { language } = assembled;
-      const degraded = [...(isPreview ? ['transcription'] : []), ...(isSpread ? ['times'] : [])];
+      const degraded = [...(isPreview ? ['transcription'] : []), ...lacks];
       const heard = { language, degraded, editsLost, bytes };
       if (missing === undefined) {
         await transcripts.move(held.tx, held.now, held.row, 'hear', heard);
@@ -74,27 +75,30 @@ export const stitch =
     if (isKept !== undefined) voices.forget(row.id);
   };
 
-/** What was heard, by track, and whether the times of some of it are none of a provider's. */
+/** What was heard, by track; how each was heard; and what was not: tracks, sound, or times that are none of a provider's. */
 async function tracksHeard(
   { kernel }: PipelineParts,
   step: StepRow,
   voices: Voices,
-): Promise<{ tracks: TrackHeard[]; isSpread: boolean }> {
+): Promise<{ tracks: TrackHeard[]; hearings: Map<Track, Hearing>; lacks: Set<string> }> {
   const rows = await resultsOf(kernel.background, step.transcript_id, step.generation, 'window');
   const tracks = new Map<Track, TrackHeard>();
-  let isSpread = false;
+  const hearings = new Map<Track, Hearing>();
+  const lacks = new Set<string>();
   for (const { track, n, given, result } of rows) {
-    const { window } = given as { window: Window };
+    const { window, hearing, lacks: own = [] } = given as WindowGiven;
     const text = (await unpacked(result, { maxOutputLength: mostHeardBytes })).toString();
     const embeddings = voices.of({ ...step, track, n });
-    const { isSpread: isOne, ...kept } = JSON.parse(text) as KeptWindow;
-    if (isOne) isSpread = true;
+    const { isSpread, ...kept } = JSON.parse(text) as KeptWindow;
+    if (isSpread) lacks.add('times');
+    for (const lack of own) lacks.add(lack);
+    if (hearing) hearings.set(track as Track, hearing);
     const heard: Heard = { ...kept, ...(embeddings && { embeddings }) };
     const one = tracks.get(track as Track) ?? { track: track as Track, windows: [] };
     one.windows.push({ window, heard });
     tracks.set(one.track, one);
   }
-  return { tracks: [...tracks.values()], isSpread };
+  return { tracks: [...tracks.values()], hearings, lacks };
 }
 
 /** The captions of the client as one window: who speaks and when is not known. */

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Cancel } from '../../../kernel/base/clock.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
-import type { MediaFiles, Scratch } from '../../media/index.ts';
+import type { Hearing, MediaFiles, Scratch, Source } from '../../media/index.ts';
 import type { Track } from '../transcripts.rows.ts';
 
 /** A file that nobody uses stays for so long: the next window of its track is on its way. */
@@ -16,9 +16,16 @@ export const audioBlob = (accountId: string, transcriptId: string, track: string
 
 interface Local {
   readonly scratch: Promise<Scratch>;
-  readonly ready: Promise<string>;
+  readonly ready: Promise<TrackPieces>;
   users: number;
   cancelIdle: Cancel;
+}
+
+/** A track as files: the recordings that it holds, in order. */
+export interface TrackPieces {
+  files: readonly string[];
+  /** False: it holds more than are read. */
+  isWhole: boolean;
 }
 
 /** Audio of tracks as files of this machine: one copy for all windows that are cut from it at the time. */
@@ -32,8 +39,13 @@ export class TrackFiles {
     this.#media = media;
   }
 
-  /** Runs `work` with the file of a track. Throws when there is no such audio, or no room for it. */
-  async use<T>(accountId: string, transcriptId: string, track: Track, work: (file: string) => Promise<T>): Promise<T> {
+  /** Runs `work` with the files of a track. Throws when there is no such audio, or no room for it. */
+  async use<T>(
+    accountId: string,
+    transcriptId: string,
+    track: Track,
+    work: (pieces: TrackPieces) => Promise<T>,
+  ): Promise<T> {
     const blob = audioBlob(accountId, transcriptId, track);
     const local = this.#files.get(blob) ?? this.#fetch(blob);
     local.users += 1;
@@ -48,10 +60,10 @@ export class TrackFiles {
 
   #fetch(blob: string): Local {
     const scratch = this.#media.scratch();
-    const copy = async (): Promise<string> => {
+    const copy = async (): Promise<TrackPieces> => {
       const found = await this.#kernel.blobs.get(blob);
       if (!found) throw new Error('the audio of a track is gone');
-      return writeTo(await scratch, found.body);
+      return this.#media.pieces(await writeTo(await scratch, found.body));
     };
     const local: Local = { scratch, ready: copy(), users: 0, cancelIdle: () => {} };
     this.#files.set(blob, local);
@@ -71,6 +83,10 @@ export class TrackFiles {
     await Promise.all([...this.#files].map(([blob, local]) => this.#drop(blob, local)));
   }
 }
+
+/** A track as it is heard; a window that an older release planned is of the first file alone. */
+export const sourceOf = ({ files }: TrackPieces, hearing: Hearing | undefined): Source =>
+  hearing ? { files, hearing } : (files[0] as string);
 
 /** Writes bytes into a scratch folder; answers the file. */
 export async function writeTo(scratch: Scratch, body: Readable): Promise<string> {

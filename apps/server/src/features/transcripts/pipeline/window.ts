@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { type Heard, spreadWords, type Window } from '@svc/speech';
+import { type Heard, spreadWords } from '@svc/speech';
 import { writeUsage } from '../../../kernel/records/usage.ts';
 import { Share } from '../../../kernel/share/share.ts';
 import { hearQuiet, NoProvider, type SpeechHeard } from '../../speech/index.ts';
@@ -8,8 +8,9 @@ import { vocabularyOf } from '../library/vocabulary.sql.ts';
 import type { Track, TranscriptRow } from '../transcripts.rows.ts';
 import { addCost } from '../transcripts.sql.ts';
 import { languageOfRow } from '../transcripts.view.ts';
-import type { PipelineParts } from './prepare.ts';
+import type { PipelineParts, WindowGiven } from './prepare.ts';
 import type { StepWork } from './runner.ts';
+import { sourceOf } from './trackFiles.ts';
 import type { Held } from './settle.ts';
 import type { Voices } from './voices.ts';
 
@@ -24,7 +25,7 @@ export function hearWindow(parts: PipelineParts, voices: Voices): StepWork {
   return async (step, signal) => {
     if (speech.isEmpty) throw new NoProvider();
     const started = kernel.clock.monotonic();
-    const { window, isQuiet } = step.given as { window: Window; isQuiet?: boolean };
+    const { window, isQuiet, hearing } = step.given as WindowGiven;
     const row = await transcripts.get(kernel.background, step.account_id, step.transcript_id);
     // After a failure windows are tried again without a preparation, which says that it goes on otherwise.
     if (row.state === 'queued')
@@ -33,9 +34,10 @@ export function hearWindow(parts: PipelineParts, voices: Voices): StepWork {
       });
     const terms = (await vocabularyOf(kernel.background, row.account_id)).entries.map(({ term }) => term);
     await using scratch = await media.scratch();
-    const part = await files.use(row.account_id, row.id, step.track as Track, (file) =>
-      turns.run(row.account_id, () => media.part(file, window.fromMs, window.toMs, scratch, signal), signal),
-    );
+    const part = await files.use(row.account_id, row.id, step.track as Track, (pieces) => {
+      const source = sourceOf(pieces, hearing);
+      return turns.run(row.account_id, () => media.part(source, window.fromMs, window.toMs, scratch, signal), signal);
+    });
     const language = languageOfRow(row) ?? undefined;
     const durationMs = window.toMs - window.fromMs;
     const asked = { ...part, durationMs, terms, ...(language && { language }) };

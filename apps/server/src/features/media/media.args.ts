@@ -1,0 +1,176 @@
+import type { PieceHearing } from './media.hearing.ts';
+import { containers, decoders, stopSeconds } from './media.rules.ts';
+
+/** Streams that a file may have while it is opened; what is taken has fewer. */
+const mostOpenedTracks = 64;
+/** Decoders need packets before the first that counts: a bit reservoir, an overlap, 80 ms of Opus. */
+const leadMs = 2_000;
+/** Quieter than this for so long is a silence. */
+const silence = { decibels: -35, seconds: 0.3 };
+/** How loud channels are is measured below 2 kHz, where most of a voice is, in frames of two seconds. */
+const levels = { rate: 4_000, samples: 8_000 };
+/** More channels than these are heard as their sum, unmeasured. */
+export const mostMeasured = 8;
+
+/** Where the file and the folder of a program are: in its cage, or on the machine. */
+export interface Places {
+  input: string;
+  output: string;
+}
+
+/**
+ * What comes before a stranger's file. Without it ffmpeg follows what the file names: a playlist called `.wav` reads local
+ * files and URLs. No decoder of pictures opens, not even for a look.
+ */
+const untrusted = ({ input }: Places): string[] => [
+  ...`-protocol_whitelist file -format_whitelist ${Object.keys(containers).join()}`.split(' '),
+  ...`-codec_whitelist ${decoders.join()} -max_streams ${mostOpenedTracks} -threads 1 -i`.split(' '),
+  `file:${input}`,
+];
+
+const unseen = '-nostdin -hide_banner -nostats -loglevel'.split(' ');
+const quiet = [...unseen, 'error'];
+/** A track of sound, and nothing else of the file. */
+const track = (n: number): string[] => `-map 0:a:${n} -vn -sn -dn -map_metadata -1 -map_chapters -1`.split(' ');
+const one = '-threads 1 -filter_threads 1 -filter_complex_threads 1'.split(' ');
+/** Says how far it is, as `out_time_us` on standard output. */
+const told = '-progress pipe:1'.split(' ');
+const until = `-t ${stopSeconds}`.split(' ');
+/** No name and version of the program in what goes out. */
+const anonymous = '-fflags +bitexact -flags:a +bitexact'.split(' ');
+const bare = '-map_metadata -1 -map_chapters -1'.split(' ');
+/** On the clock of the file: gaps become silence, so that times stay what a player shows. */
+const clocked = 'aresample=16000:async=1:first_pts=0';
+const mono = 'aformat=sample_fmts=s16:channel_layouts=mono';
+/** Each line is written by itself: several filters write to one pipe. */
+const printed = 'ametadata=mode=print:file=-:direct=1';
+const quietSpans = `silencedetect=noise=${silence.decibels}dB:duration=${silence.seconds},${printed}`;
+
+/** ffmpeg: which streams a file has, on standard error; without an output it ends there, with code 1. */
+export const tracksArgs = (places: Places): string[] => [...unseen, 'info', ...untrusted(places)];
+
+/**
+ * ffmpeg: where each packet of a track ends, a line of milliseconds each, without decoding; and which streams the file has, as
+ * `tracksArgs`: a program less to start.
+ */
+export const lengthArgs = (places: Places, n: number): string[] => [
+  ...unseen,
+  'info',
+  ...untrusted(places),
+  ...track(n),
+  ...'-c copy -bsf:a setts=ts=TS+DURATION'.split(' '),
+  ...until,
+  ...'-f mkvtimestamp_v2 -'.split(' '),
+];
+
+/**
+ * The sound of an input, heard as asked: a channel or the sum of all of each track, on one clock, as one channel at 16 kHz.
+ * Tracks at once are a little quieter, so that two of full strength rarely clip.
+ */
+function heard(input: number, { tracks }: Pick<PieceHearing, 'tracks'>): string {
+  const parts = tracks.map(({ n, channel }) => {
+    const chosen = channel === undefined ? '' : `pan=mono|c0=c${channel},`;
+    return `[${input}:a:${n}]${clocked},${chosen}${mono}`;
+  });
+  if (parts.length === 1) return parts.join('');
+  const named = parts.map((part, k) => `${part}[t${input}x${k}]`);
+  const mixed = parts.map((_, k) => `[t${input}x${k}]`).join('');
+  const volume = (1 / Math.sqrt(parts.length)).toFixed(3);
+  return [...named, `${mixed}amix=inputs=${parts.length}:duration=longest:normalize=0,volume=${volume},${mono}`].join(
+    ';',
+  );
+}
+
+/** ffmpeg: silences as `lavfi.silence_…` on standard output, and the decoded length. */
+export const silenceArgs = (places: Places, hearing: Pick<PieceHearing, 'tracks'>): string[] => [
+  ...quiet,
+  ...untrusted(places),
+  ...one,
+  '-filter_complex',
+  `${heard(0, hearing)},${quietSpans}[o]`,
+  ...'-map [o]'.split(' '),
+  ...bare,
+  ...told,
+  ...until,
+  ...'-f null -'.split(' '),
+];
+
+/**
+ * ffmpeg: the same of the sum of a track's channels, and how loud the sum and each channel are, as `lavfi.astats.…` of every two
+ * seconds. The bare `aresample` keeps the sum's one channel from being asked of what is split.
+ */
+export function levelArgs(places: Places, n: number): string[] {
+  const { rate, samples } = levels;
+  const frames = `asetnsamples=n=${samples}:p=0,astats=metadata=1:reset=1`;
+  const graph = [
+    `[0:a:${n}]${clocked},asplit=2[m][c]`,
+    `[m]aresample,${mono},${quietSpans}[mo]`,
+    `[c]aresample=${rate},asplit=2[s][p]`,
+    `[s]aresample,aformat=channel_layouts=mono,${frames}:measure_perchannel=none:measure_overall=RMS_level,${printed}[so]`,
+    `[p]${frames}:measure_perchannel=RMS_level:measure_overall=none,${printed}[po]`,
+  ];
+  const mapped = ['mo', 'so', 'po'].flatMap((label) => ['-map', `[${label}]`]);
+  const output = [...bare, ...told, ...until, ...'-f null -'.split(' ')];
+  return [...quiet, ...untrusted(places), ...one, '-filter_complex', graph.join(';'), ...mapped, ...output];
+}
+
+/** A part of one file, milliseconds; as samples it is as long as `padMs` more. */
+export interface Span {
+  startMs: number;
+  endMs: number;
+  padMs: number;
+}
+
+/** How a file is read: what of it is heard, and whether a place in it can be sought. */
+export interface Reading extends Pick<PieceHearing, 'tracks'> {
+  isSought: boolean;
+}
+
+/** It seeks to some time before the part and cuts by the times of samples; what cannot be sought is read from its start. */
+function sought(fromMs: number, isSought: boolean): { lead: number; seek: string[] } {
+  const lead = isSought ? Math.min(fromMs, leadMs) : fromMs;
+  return { lead, seek: fromMs > lead ? ['-ss', seconds(fromMs - lead)] : [] };
+}
+
+/** ffmpeg: a part as FLAC. */
+export function partArgs(places: Places, reading: Reading, { startMs, endMs }: Omit<Span, 'padMs'>): string[] {
+  const { lead, seek } = sought(startMs, reading.isSought);
+  const cut = `atrim=start=${seconds(lead)}:end=${seconds(lead + endMs - startMs)},asetpts=PTS-STARTPTS`;
+  const graph = ['-filter_complex', `${heard(0, reading)},${cut}[o]`, '-map', '[o]'];
+  const output = [...bare, ...anonymous, ...told, ...'-c:a flac -f flac -y'.split(' '), `file:${places.output}`];
+  return [...quiet, ...seek, ...untrusted(places), ...one, ...graph, ...output];
+}
+
+/** ffmpeg: spans of one file, one after the other in the order given, each padded with silence, as samples without a head. */
+export function spansArgs(places: Places, reading: Reading, spans: readonly Span[]): string[] {
+  const inputs: string[] = [];
+  const cuts = spans.map(({ startMs, endMs, padMs }, n) => {
+    const { lead, seek } = sought(startMs, reading.isSought);
+    inputs.push(...seek, ...untrusted(places));
+    const whole = seconds(endMs - startMs + padMs);
+    const cut = `atrim=start=${seconds(lead)}:end=${seconds(lead + endMs - startMs)},asetpts=PTS-STARTPTS`;
+    // What ends early is as long as the others expect: the place of each span is known before.
+    return `${heard(n, reading)},${cut},apad=whole_dur=${whole},atrim=end=${whole}[c${n}]`;
+  });
+  const joined = `${spans.map((_, n) => `[c${n}]`).join('')}concat=n=${spans.length}:v=0:a=1[all]`;
+  const mapped = [...'-map [all]'.split(' '), ...bare, ...one];
+  const output = [...anonymous, ...told, ...'-c:a pcm_s16le -f s16le -y'.split(' '), `file:${places.output}`];
+  return [...quiet, ...inputs, '-filter_complex', [...cuts, joined].join(';'), ...mapped, ...output];
+}
+
+/** ffmpeg: our own FLAC as Opus of 32 kbit/s. */
+export function opusArgs(places: Places): string[] {
+  const coded = '-c:a libopus -b:a 32k -application voip -f ogg -y'.split(' ');
+  return [
+    ...quiet,
+    ...untrusted(places),
+    ...track(0),
+    ...one,
+    ...anonymous,
+    ...told,
+    ...coded,
+    `file:${places.output}`,
+  ];
+}
+
+const seconds = (ms: number): string => (ms / 1000).toFixed(3);

@@ -1,0 +1,200 @@
+import { open } from 'node:fs/promises';
+import { constants } from 'node:os';
+import { lengthArgs, levelArgs, mostMeasured, type Places, silenceArgs, tracksArgs } from './media.args.ts';
+import { channelOf, type Levels, type MediaLack, type PieceHearing, sounds, tracksHeard } from './media.hearing.ts';
+import { hasInput, type Reader } from './media.reader.ts';
+import { containers, decodeMs, MediaRefused, openFault, probeMs } from './media.rules.ts';
+import type { Ended } from './media.run.ts';
+import { type Listing, listingOf, type Track } from './media.tracks.ts';
+
+/** A silence, milliseconds. */
+export interface SilentSpan {
+  startMs: number;
+  endMs: number;
+}
+
+/** Spans of silence in the order of time, and the length that was decoded. */
+export interface Silences {
+  durationMs: number;
+  silences: SilentSpan[];
+}
+
+/** One file of a recording, heard. */
+export interface PieceHeard {
+  hearing: PieceHearing;
+  silences: SilentSpan[];
+  lacks: MediaLack[];
+}
+
+/** One track, heard by itself; `levels` where its channels were measured. */
+interface TrackHeard extends Silences {
+  track: Track;
+  levels?: Levels;
+}
+
+const mostSilences = 20_000;
+const headBytes = 128;
+const keptListing = 256 * 1024;
+/** What a head says of its length is rounded by packets and pictures: so much less is no loss. */
+const rounding = { ms: 300, share: 0.02 };
+
+/** Finds out what is in a file: by its packets, or by decoding it. */
+export class Listener {
+  readonly #reader: Reader;
+
+  constructor(reader: Reader) {
+    this.#reader = reader;
+  }
+
+  /** What a file says of itself. Throws `MediaRefused`. */
+  async listing(file: string, signal: AbortSignal): Promise<Listing> {
+    return (await this.#look(file, tracksArgs, signal)).listing;
+  }
+
+  /** The same, and where the last packet of its tracks ends, milliseconds, without decoding. Throws `MediaRefused`. */
+  async length(file: string, signal: AbortSignal): Promise<{ listing: Listing; durationMs: number }> {
+    const { listing, ...first } = await this.#look(file, (places) => lengthArgs(places, 0), signal);
+    let { durationMs, code } = first;
+    for (const { n } of listing.tracks.slice(1)) {
+      const other = await this.#look(file, (places) => lengthArgs(places, n), signal);
+      durationMs = Math.max(durationMs, other.durationMs);
+      code ||= other.code;
+    }
+    if (durationMs <= 0 || code !== 0) throw new MediaRefused('damaged');
+    return { listing, durationMs };
+  }
+
+  async #look(
+    file: string,
+    args: (places: Places) => string[],
+    signal: AbortSignal,
+  ): Promise<{ listing: Listing; durationMs: number; code: number | null }> {
+    const head = await readHead(file);
+    let durationMs = 0;
+    const look = { input: file, ms: probeMs, signal, kept: keptListing, isTail: true } as const;
+    const { code, said } = await this.#reader.run(args, look, (line) => {
+      durationMs = Math.max(durationMs, Number(line) || 0);
+    });
+    // A kill is not what the file says.
+    if (!hasInput(said)) throw code === null ? faultOf({ code, said }) : new MediaRefused(openFault(head, said));
+    return { listing: listingOf(said, head), durationMs, code };
+  }
+
+  /** Decides how a file is heard, by decoding each of its tracks, and finds its silences. Throws `MediaRefused`. */
+  async hear(file: string, signal: AbortSignal): Promise<PieceHeard> {
+    const listing = await this.listing(file, signal);
+    const { format, tracks: listed, saidMs = 0 } = listing;
+    const known = listed.filter(({ isKnown }) => isKnown);
+    const heard: TrackHeard[] = [];
+    for (const track of known) {
+      const one = await this.#track(file, track, signal).catch((error: unknown) => {
+        // One of several that is damaged is a track that is not heard.
+        if (known.length > 1 && error instanceof MediaRefused) return undefined;
+        throw error;
+      });
+      if (one) heard.push(one);
+    }
+    if (heard.length === 0) throw new MediaRefused('damaged');
+    const { tracks, lacks } = chosen(listed, heard);
+    const [first] = tracks;
+    const own = heard.find(({ track }) => track.n === first?.n);
+    const isOwn = own !== undefined && tracks.length === 1 && first?.channel === undefined;
+    const { durationMs, silences } = isOwn ? own : await this.#silences(file, tracks, signal);
+    if (durationMs + Math.max(rounding.ms, saidMs * rounding.share) < saidMs) lacks.add('sound');
+    const isJumpy = Object.values(containers).some((one) => one.format === format && one.isJumpy === true);
+    const hearing = { ms: durationMs, tracks, ...(isJumpy && { isJumpy }) };
+    return { hearing, silences, lacks: [...lacks] };
+  }
+
+  async #track(file: string, track: Track, signal: AbortSignal): Promise<TrackHeard> {
+    const { n, channels = Infinity } = track;
+    if (channels === 1 || channels > mostMeasured) return { track, ...(await this.#silences(file, [{ n }], signal)) };
+    const sum: number[] = [];
+    const measured: number[][] = Array.from({ length: channels }, () => []);
+    const onLine = (line: string): void => {
+      const [, which = '', level] = /^lavfi\.astats\.(\w+)\.RMS_level=(\S+)$/.exec(line) ?? [];
+      if (level === undefined) return;
+      const list = which === 'Overall' ? sum : measured[Number(which) - 1];
+      list?.push(Number.isFinite(Number(level)) ? Number(level) : -Infinity);
+    };
+    const silences = await this.#decode(file, (places) => levelArgs(places, n), { signal, onLine });
+    return { track, ...silences, levels: { sum, channels: measured } };
+  }
+
+  #silences(file: string, tracks: PieceHearing['tracks'], signal: AbortSignal): Promise<Silences> {
+    return this.#decode(file, (places) => silenceArgs(places, { tracks }), { signal });
+  }
+
+  async #decode(
+    file: string,
+    args: (places: Places) => string[],
+    { signal, onLine }: { signal: AbortSignal; onLine?: (line: string) => void },
+  ): Promise<Silences> {
+    let durationMs = 0;
+    const silences: SilentSpan[] = [];
+    let startMs: number | undefined;
+    const ended = await this.#reader.run(args, { input: file, ms: decodeMs, signal }, (line) => {
+      durationMs = timeOf(line) ?? durationMs;
+      onLine?.(line);
+      const [, edge, at] = /^lavfi\.silence_(start|end)=(-?[\d.]+)$/.exec(line) ?? [];
+      if (edge === 'start') startMs = Math.max(0, Math.round(Number(at) * 1000));
+      if (edge !== 'end' || startMs === undefined || silences.length >= mostSilences) return;
+      silences.push({ startMs, endMs: Math.round(Number(at) * 1000) });
+      startMs = undefined;
+    });
+    if (ended.code !== 0 || durationMs <= 0) throw faultOf(ended);
+    // One that lasts to the end has no end of its own.
+    if (startMs !== undefined && startMs < durationMs) silences.push({ startMs, endMs: durationMs });
+    return { durationMs, silences };
+  }
+}
+
+/** Which tracks and channels are heard, and what is not. */
+function chosen(
+  listed: readonly Track[],
+  heard: readonly TrackHeard[],
+): { tracks: PieceHearing['tracks']; lacks: Set<MediaLack> } {
+  const lacks = new Set<MediaLack>();
+  const choices = listed.map((track) => {
+    const own = heard.find((one) => one.track === track);
+    return { ...track, isKnown: own !== undefined, sounds: own !== undefined && isSounding(own) };
+  });
+  const { tracks, isPart } = tracksHeard(choices);
+  if (isPart) lacks.add('tracks');
+  const those = tracks.map((n) => {
+    const levels = heard.find(({ track }) => track.n === n)?.levels;
+    if (!levels) return { n };
+    const { channel, isPart: isLost } = channelOf(levels);
+    if (isLost) lacks.add('sound');
+    return { n, ...(channel !== undefined && { channel }) };
+  });
+  return { tracks: those, lacks };
+}
+
+/** By its levels; else whether it has anything between its silences. */
+function isSounding({ levels, durationMs, silences }: TrackHeard): boolean {
+  if (levels) return sounds(levels);
+  return silences.reduce((left, { startMs, endMs }) => left - (endMs - startMs), durationMs) > 50;
+}
+
+/** Why a pass failed: the machine's fault can be tried again, the file's cannot. */
+export function faultOf({ code, said }: Ended): Error {
+  if (said.includes('No space left')) return new Error('the disk has no room for a part of a recording');
+  const isKilled = code === null || code === 128 + constants.signals.SIGKILL;
+  return isKilled ? new Error('a program that reads recordings was killed') : new MediaRefused('damaged');
+}
+
+/** Milliseconds of a line of ffmpeg's progress; undefined for another line. */
+export function timeOf(line: string): number | undefined {
+  const [, micros] = /^out_time_us=(\d+)$/.exec(line) ?? [];
+  return micros === undefined ? undefined : Math.round(Number(micros) / 1000);
+}
+
+async function readHead(file: string): Promise<Uint8Array> {
+  await using handle = await open(file).catch(() => {
+    throw new Error('the recording is not where it was');
+  });
+  const bytes = Buffer.alloc(headBytes);
+  const { bytesRead } = await handle.read(bytes, 0, headBytes, 0);
+  return bytes.subarray(0, bytesRead);
+}

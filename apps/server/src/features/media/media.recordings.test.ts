@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { systemClock } from '../../kernel/base/clock.ts';
+import { createLog } from '../../kernel/base/log.ts';
+import { suiteSeed } from '../../testing.random.ts';
+import { levelArgs, partArgs, silenceArgs, spansArgs, tracksArgs } from './media.args.ts';
+import { spansOf } from './media.clips.ts';
+import { type Choice, channelOf, tracksHeard } from './media.hearing.ts';
+import { MediaFiles, MediaRefused } from './index.ts';
+import { beginningsOf, mostPieces } from './media.pieces.ts';
+import { makeRecording, type Recipe, recipes, tonesIn } from './media.recordings.testing.ts';
+import { wavHead } from './media.rules.ts';
+import { channelsOf, listingOf } from './media.tracks.ts';
+
+const never = new AbortController().signal;
+let folder = '';
+let media: MediaFiles;
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'svc-recordings-'));
+  const dataDir = join(folder, 'data');
+  media = new MediaFiles({ dataDir, scratchBytes: 2 ** 33, clock: systemClock, log: createLog('silent') });
+});
+after(() => {
+  media.stop();
+  rmSync(folder, { recursive: true });
+});
+
+/** What comes of a recording: through the same calls as an upload takes. */
+async function outcomeOf(recipe: Recipe, n: number) {
+  const own = join(folder, String(n));
+  mkdirSync(own);
+  const { files } = await media.pieces(makeRecording(recipe, own));
+  const { durationMs: packetsMs } = await media.probe(files, never);
+  const { durationMs, hearing, lacks } = await media.hear(files, never);
+  await using scratch = await media.scratch();
+  const { file } = await media.part({ files, hearing }, 0, durationMs, scratch, never);
+  return { hears: tonesIn(file), degraded: lacks, durationMs, packetsMs };
+}
+
+/** Each run makes every eighth, which chance chooses: ffmpeg takes a fifth of a second to start, and each recording takes seven of it. */
+const isAll = process.env['SVC_TEST_RECORDINGS'] === 'all';
+const every = isAll ? 1 : 8;
+const turn = suiteSeed % every;
+
+describe('the labelled set of recordings: all sound is heard, once and in order, or is named', () => {
+  for (const [n, recipe] of recipes.entries()) {
+    if (n % every !== turn) continue;
+    test(recipe.name, async () => {
+      const { hears, ms = 0, slackMs, degraded = [], refused } = recipe;
+      if (refused !== undefined) {
+        await assert.rejects(outcomeOf(recipe, n), (error: unknown) => {
+          assert.ok(error instanceof MediaRefused, String(error));
+          assert.equal(error.reason, refused);
+          return true;
+        });
+        return;
+      }
+      const found = await outcomeOf(recipe, n);
+      assert.deepEqual([found.hears, found.degraded], [hears, degraded]);
+      assert.ok(Math.abs(found.durationMs - ms) <= (slackMs ?? 60), `${found.durationMs} ms`);
+      // By packets: the last one may hold some silence of its encoder.
+      assert.ok(Math.abs(found.packetsMs - ms) <= (slackMs ?? 140), `${found.packetsMs} ms by packets`);
+    });
+  }
+});
+
+describe('which channel is heard', () => {
+  const quiet = -70;
+  for (const [what, levels, channel, isPart] of [
+    [
+      'the sum, where it has what each channel has',
+      {
+        sum: [-20, -23],
+        channels: [
+          [-20, -20],
+          [-20, quiet],
+        ],
+      },
+      undefined,
+      false,
+    ],
+    [
+      'the one that has all, where channels cancel',
+      {
+        sum: [-90, -90],
+        channels: [
+          [-26, -26],
+          [-20, -20],
+        ],
+      },
+      0,
+      false,
+    ],
+    [
+      'one, where they cancel for a while only',
+      {
+        sum: [-20, -90],
+        channels: [
+          [-20, -20],
+          [-20, -20],
+        ],
+      },
+      0,
+      false,
+    ],
+    [
+      'the sum, and a part is lost, where no channel has more',
+      {
+        sum: [-26, -26, -90],
+        channels: [
+          [-20, quiet, -20],
+          [quiet, -20, -20],
+        ],
+      },
+      undefined,
+      true,
+    ],
+    ['the sum of what is silent', { sum: [-90], channels: [[-70], [-80]] }, undefined, false],
+  ] as const)
+    test(what, () => assert.deepEqual(channelOf(levels), { ...(channel !== undefined && { channel }), isPart }));
+});
+
+describe('which tracks are heard', () => {
+  const track = (n: number, more: Partial<Choice> = {}): Choice => ({
+    n,
+    language: '',
+    isDefault: n === 0,
+    isAside: false,
+    isKnown: true,
+    sounds: true,
+    ...more,
+  });
+  for (const [what, choices, tracks, isPart] of [
+    ['all that sound', [track(0, { sounds: false }), track(1), track(2)], [1, 2], false],
+    [
+      'one language of several, the default',
+      [
+        track(0, { language: 'eng', isDefault: false }),
+        track(1, { language: 'fra', isDefault: true }),
+        track(2, { language: 'deu' }),
+      ],
+      [1],
+      true,
+    ],
+    ['a language beside a track that names none', [track(0, { language: 'eng' }), track(1)], [0, 1], false],
+    ['no comment', [track(0), track(1, { isAside: true })], [0], true],
+    ['a comment that is all', [track(0, { sounds: false }), track(1, { isAside: true })], [1], false],
+    ['what is known, of several codings', [track(0, { isKnown: false }), track(1)], [1], true],
+    [
+      'the default of silent ones',
+      [track(0, { sounds: false, isDefault: false }), track(1, { sounds: false, isDefault: true })],
+      [1],
+      false,
+    ],
+  ] as const)
+    test(what, () => assert.deepEqual(tracksHeard(choices), { tracks, isPart }));
+});
+
+describe('the words for ffmpeg', () => {
+  const places = { input: '/input', output: '/output/a' };
+  const reading = { tracks: [{ n: 0, channel: 1 }, { n: 2 }], isSought: true };
+  test('open one local file with decoders of sound alone, whatever is read of it', () => {
+    const all = [
+      tracksArgs(places),
+      levelArgs(places, 1),
+      silenceArgs(places, reading),
+      partArgs(places, reading, { startMs: 0, endMs: 5 }),
+      spansArgs(places, reading, [{ startMs: 0, endMs: 5, padMs: 0 }]),
+    ];
+    for (const args of all) {
+      const input = args.indexOf('-i');
+      assert.deepEqual(args.slice(input, input + 2), ['-i', 'file:/input']);
+      const before = args.slice(0, input).join(' ');
+      assert.match(before, /-protocol_whitelist file -format_whitelist \S+ -codec_whitelist \S+/);
+      assert.doesNotMatch(before, /hls|concat|dash|sdp|image2|h264|hevc|vp[89]|mjpeg|png|prores/);
+    }
+  });
+
+  test('ask for each track and channel on the clock of the file, and mix those that are heard at once', () => {
+    const graph = partArgs(places, reading, { startMs: 5_000, endMs: 6_000 });
+    const filter = graph[graph.indexOf('-filter_complex') + 1] ?? '';
+    assert.match(filter, /\[0:a:0\]aresample=16000:async=1:first_pts=0,pan=mono\|c0=c1,/);
+    assert.match(filter, /\[0:a:2\]aresample=.*amix=inputs=2:duration=longest:normalize=0,volume=0\.707/);
+    assert.deepEqual(graph.slice(graph.indexOf('-ss'), graph.indexOf('-ss') + 2), ['-ss', '3.000']);
+    assert.ok(!partArgs(places, { ...reading, isSought: false }, { startMs: 5_000, endMs: 6_000 }).includes('-ss'));
+  });
+
+  test('a part over several files is a span of each, and what lies past the last is silence after it', () => {
+    const tracks = [{ n: 0 }];
+    const hearing = [
+      { ms: 1_000, tracks },
+      { ms: 0, tracks: [] },
+      { ms: 500, tracks },
+    ];
+    const spans = spansOf({ source: { files: ['a', 'b', 'c'], hearing }, startMs: 900, endMs: 2_000 }, 300);
+    assert.deepEqual(
+      spans.map(({ file, startMs, endMs, padMs }) => [file, startMs, endMs, padMs]),
+      [
+        ['a', 900, 1_000, 0],
+        ['c', 0, 1_000, 300],
+      ],
+    );
+  });
+});
+
+describe('what a file says of itself', () => {
+  test('channels are told by every name of a layout', () => {
+    const names = { mono: 1, stereo: 2, '5.1(side)': 6, quad: 4, '3 channels': 3, '2 channels (FL+FR)': 2, '7.1': 8 };
+    for (const [name, count] of Object.entries(names)) assert.equal(channelsOf(name), count, name);
+    assert.equal(channelsOf('odd'), undefined);
+  });
+
+  test('a name that a stranger gave is no track', () => {
+    const said = [
+      "Input #0, matroska,webm, from 'file:/input':",
+      '  Metadata:',
+      '    title           : Stream #0:5: Audio: aac, 1 Hz, mono',
+      '  Duration: 00:01:02.50, start: 0.000000, bitrate: 1 kb/s',
+      '  Stream #0:0(en-GB): Audio: opus, 48000 Hz, stereo, fltp (default)',
+      '    Metadata:',
+      '      title           : (comment)',
+      "Output #0, null, to 'pipe:':",
+      '  Stream #0:0(eng): Audio: opus, 48000 Hz, stereo, fltp (default)',
+    ].join('\n');
+    const { tracks, saidMs, format } = listingOf(said, Buffer.from(''));
+    assert.deepEqual([format, saidMs, tracks.length], ['matroska', 62_500, 1]);
+    assert.deepEqual(
+      [tracks[0]?.language, tracks[0]?.isDefault, tracks[0]?.isAside, tracks[0]?.channels],
+      ['en-GB', true, false, 2],
+    );
+  });
+});
+
+describe('files of many recordings', () => {
+  test('as many are read as may be, and that there are more is said', async () => {
+    const file = join(folder, 'many');
+    const one = Buffer.concat([wavHead(32), Buffer.alloc(32)]);
+    writeFileSync(file, Buffer.concat(Array.from({ length: mostPieces + 50 }, () => one)));
+    assert.equal((await beginningsOf(file)).length, mostPieces + 1);
+    const { files, isWhole } = await media.pieces(file);
+    assert.deepEqual([files.length, isWhole], [mostPieces, false]);
+  });
+
+  test('a mark within the sound begins no recording, nor does one where boxes lie about their size', async () => {
+    const heads = ['RIFF', 'WAVEfmt', 'OggS', 'fLaC', 'ftypisom', '\x1a\x45\xdf\xa3webm', 'Xing', 'Info'].join('....');
+    const wav = join(folder, 'marks');
+    writeFileSync(wav, Buffer.concat([wavHead(heads.length), Buffer.from(heads, 'latin1')]));
+    assert.deepEqual(await beginningsOf(wav), [0]);
+    const lying = join(folder, 'boxes');
+    writeFileSync(lying, Buffer.from('\0\0\0\x08ftyp\0\0\0\x01moov\xff\xff\xff\xff\xff\xff\xff\xffftyp', 'latin1'));
+    assert.deepEqual(await beginningsOf(lying), [0]);
+  });
+});
