@@ -1,5 +1,5 @@
 export { MediaFiles, type MediaPart, type Recording } from './media.files.ts';
-export type { Source } from './media.clips.ts';
+export type { RecordingSource } from './media.clips.ts';
 export type { Hearing, MediaLack } from './media.hearing.ts';
 export { mediaCommand, type MediaReady } from './media.reader.ts';
 export { type MediaFault, MediaRefused } from './media.rules.ts';

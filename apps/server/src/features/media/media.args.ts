@@ -122,7 +122,7 @@ export interface Span {
 }
 
 /** How a file is read: what of it is heard, and whether a place in it can be sought. */
-export interface Reading extends Pick<PieceHearing, 'tracks'> {
+export interface PieceReading extends Pick<PieceHearing, 'tracks'> {
   isSought: boolean;
 }
 
@@ -133,7 +133,7 @@ function sought(fromMs: number, isSought: boolean): { lead: number; seek: string
 }
 
 /** ffmpeg: a part as FLAC. */
-export function partArgs(places: Places, reading: Reading, { startMs, endMs }: Omit<Span, 'padMs'>): string[] {
+export function partArgs(places: Places, reading: PieceReading, { startMs, endMs }: Omit<Span, 'padMs'>): string[] {
   const { lead, seek } = sought(startMs, reading.isSought);
   const cut = `atrim=start=${seconds(lead)}:end=${seconds(lead + endMs - startMs)},asetpts=PTS-STARTPTS`;
   const graph = ['-filter_complex', `${heard(0, reading)},${cut}[o]`, '-map', '[o]'];
@@ -142,7 +142,7 @@ export function partArgs(places: Places, reading: Reading, { startMs, endMs }: O
 }
 
 /** ffmpeg: spans of one file, one after the other in the order given, each padded with silence, as samples without a head. */
-export function spansArgs(places: Places, reading: Reading, spans: readonly Span[]): string[] {
+export function spansArgs(places: Places, reading: PieceReading, spans: readonly Span[]): string[] {
   const inputs: string[] = [];
   const cuts = spans.map(({ startMs, endMs, padMs }, n) => {
     const { lead, seek } = sought(startMs, reading.isSought);

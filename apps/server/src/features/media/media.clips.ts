@@ -1,12 +1,12 @@
-import type { Reading, Span } from './media.args.ts';
+import type { PieceReading, Span } from './media.args.ts';
 import type { Hearing } from './media.hearing.ts';
 
 /** A recording: its files in order, as they were cut, and how each of them is heard; a path alone is heard by its first track. */
-export type Source = string | { files: readonly string[]; hearing: Hearing };
+export type RecordingSource = string | { files: readonly string[]; hearing: Hearing };
 
 /** A part of a recording that is joined with others, milliseconds. */
 export interface Clip {
-  source: Source;
+  source: RecordingSource;
   startMs: number;
   endMs: number;
 }
@@ -14,7 +14,7 @@ export interface Clip {
 /** A span of a file that is read in some way. */
 export interface FileSpan extends Span {
   file: string;
-  reading: Reading;
+  reading: PieceReading;
 }
 
 /** Clips, the longest of them, the longest silence after one, and all together with their silences, milliseconds. */
@@ -76,4 +76,4 @@ export function batchesOf(spans: readonly FileSpan[]): FileSpan[][] {
   return batches;
 }
 
-const isEqual = (a: Reading, b: Reading): boolean => JSON.stringify(a) === JSON.stringify(b);
+const isEqual = (a: PieceReading, b: PieceReading): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -7,9 +7,17 @@ import type { Log } from '../../kernel/base/log.ts';
 import type { Metrics } from '../../kernel/base/metrics.ts';
 import { opusArgs, partArgs, type Places, spansArgs } from './media.args.ts';
 import { type Chain, chains } from './media.cage.ts';
-import { batchesOf, bytesAMs, type Clip, type FileSpan, joinedMs, type Source, spansOf } from './media.clips.ts';
+import {
+  batchesOf,
+  bytesAMs,
+  type Clip,
+  type FileSpan,
+  joinedMs,
+  type RecordingSource,
+  spansOf,
+} from './media.clips.ts';
 import type { Hearing, MediaLack, PieceHearing } from './media.hearing.ts';
-import { faultOf, Listener, type Silences, type SilentSpan, timeOf } from './media.listener.ts';
+import { faultOf, MediaListener, type Silences, type SilentSpan, timeOf } from './media.listener.ts';
 import { cutPieces } from './media.pieces.ts';
 import { type MediaReady, Reader } from './media.reader.ts';
 import {
@@ -31,7 +39,7 @@ export interface Recording extends Sound {
 }
 
 /** How a recording is heard, where its silences are, and what of it is not heard. */
-export interface Heard extends Silences {
+interface RecordingHeard extends Silences {
   hearing: Hearing;
   lacks: MediaLack[];
 }
@@ -52,7 +60,7 @@ export class MediaFiles {
   readonly #programs: Programs;
   readonly #scratch: ScratchFolders;
   readonly #reader: Reader;
-  readonly #listener: Listener;
+  readonly #listener: MediaListener;
 
   constructor(options: {
     dataDir: string;
@@ -66,7 +74,7 @@ export class MediaFiles {
     this.#clock = options.clock;
     this.#programs = new Programs(options.clock);
     this.#reader = new Reader(options.log, this.#programs, options.chains ?? chains);
-    this.#listener = new Listener(this.#reader);
+    this.#listener = new MediaListener(this.#reader);
     this.#scratch = new ScratchFolders(options.dataDir, options.scratchBytes);
     options.metrics?.gauge('svc_media_processes', 'Programs that read recordings', () => this.#programs.count);
   }
@@ -132,7 +140,7 @@ export class MediaFiles {
    * Decodes a recording, decides how it is heard, and says what of it is not; 10 min at most a pass. Throws `MediaRefused` for one
    * that cannot be decoded or is too long. Pieces that cannot be read are left out, as a lack of sound.
    */
-  async hear(recording: string | readonly string[], signal: AbortSignal): Promise<Heard> {
+  async hear(recording: string | readonly string[], signal: AbortSignal): Promise<RecordingHeard> {
     const files = typeof recording === 'string' ? [recording] : recording;
     return this.#within(2 * decodeMs, signal, async (ending) => {
       const hearing: PieceHearing[] = [];
@@ -166,7 +174,13 @@ export class MediaFiles {
    * Cuts from `fromMs` to `toMs` (30 min at most) into the scratch: FLAC of one channel at 16 kHz, or Opus where FLAC has more
    * than 24 MB. It begins at `fromMs` within 20 ms, and has nothing of the file's metadata.
    */
-  async part(source: Source, fromMs: number, toMs: number, scratch: Scratch, signal: AbortSignal): Promise<MediaPart> {
+  async part(
+    source: RecordingSource,
+    fromMs: number,
+    toMs: number,
+    scratch: Scratch,
+    signal: AbortSignal,
+  ): Promise<MediaPart> {
     const isWhole = Number.isSafeInteger(fromMs) && Number.isSafeInteger(toMs);
     if (!isWhole || fromMs < 0 || toMs <= fromMs || toMs - fromMs > longestPartMs) {
       throw new RangeError(`no part of a recording: ${fromMs} to ${toMs} ms`);

@@ -47,7 +47,7 @@ export const sounds = ({ sum, channels }: Levels): boolean =>
   [sum, ...channels].some((levels) => levels.some((level) => level > audible));
 
 /** A track of sound as it may be chosen. */
-export interface Choice {
+export interface TrackChoice {
   n: number;
   /** As the file says; empty: unknown. */
   language: string;
@@ -62,7 +62,7 @@ export interface Choice {
  * Which tracks are heard at once: all that sound. Of several languages one, that of the default track; no comment beside what
  * it comments on. `isPart`: a track that may sound is left out.
  */
-export function tracksHeard(choices: readonly Choice[]): { tracks: number[]; isPart: boolean } {
+export function tracksHeard(choices: readonly TrackChoice[]): { tracks: number[]; isPart: boolean } {
   const known = choices.filter(({ isKnown }) => isKnown);
   const sounding = known.filter((one) => one.sounds);
   const plain = sounding.filter(({ isAside }) => !isAside);

@@ -5,7 +5,7 @@ import { channelOf, type Levels, type MediaLack, type PieceHearing, sounds, trac
 import { hasInput, type Reader } from './media.reader.ts';
 import { containers, decodeMs, MediaRefused, openFault, probeMs } from './media.rules.ts';
 import type { Ended } from './media.run.ts';
-import { type Listing, listingOf, type Track } from './media.tracks.ts';
+import { type Listing, listingOf, type SoundTrack } from './media.tracks.ts';
 
 /** A silence, milliseconds. */
 export interface SilentSpan {
@@ -20,7 +20,7 @@ export interface Silences {
 }
 
 /** One file of a recording, heard. */
-export interface PieceHeard {
+interface PieceHeard {
   hearing: PieceHearing;
   silences: SilentSpan[];
   lacks: MediaLack[];
@@ -28,7 +28,7 @@ export interface PieceHeard {
 
 /** One track, heard by itself; `levels` where its channels were measured. */
 interface TrackHeard extends Silences {
-  track: Track;
+  track: SoundTrack;
   levels?: Levels;
 }
 
@@ -39,7 +39,7 @@ const keptListing = 256 * 1024;
 const rounding = { ms: 300, share: 0.02 };
 
 /** Finds out what is in a file: by its packets, or by decoding it. */
-export class Listener {
+export class MediaListener {
   readonly #reader: Reader;
 
   constructor(reader: Reader) {
@@ -106,7 +106,7 @@ export class Listener {
     return { hearing, silences, lacks: [...lacks] };
   }
 
-  async #track(file: string, track: Track, signal: AbortSignal): Promise<TrackHeard> {
+  async #track(file: string, track: SoundTrack, signal: AbortSignal): Promise<TrackHeard> {
     const { n, channels = Infinity } = track;
     if (channels === 1 || channels > mostMeasured) return { track, ...(await this.#silences(file, [{ n }], signal)) };
     const sum: number[] = [];
@@ -151,7 +151,7 @@ export class Listener {
 
 /** Which tracks and channels are heard, and what is not. */
 function chosen(
-  listed: readonly Track[],
+  listed: readonly SoundTrack[],
   heard: readonly TrackHeard[],
 ): { tracks: PieceHearing['tracks']; lacks: Set<MediaLack> } {
   const lacks = new Set<MediaLack>();

@@ -4,7 +4,7 @@ import { ApiError } from '../../kernel/base/errors.ts';
 import type { Log } from '../../kernel/base/log.ts';
 import type { Places } from './media.args.ts';
 import { type Bound, type CageKind, cageWords, type Chain, inCage, programPath } from './media.cage.ts';
-import type { Ended, Programs, Run } from './media.run.ts';
+import type { Ended, Programs, ProgramRun } from './media.run.ts';
 
 /** The command that installs what is missing. */
 export const mediaCommand = 'run as root: apt-get install --no-install-recommends ffmpeg bubblewrap';
@@ -21,7 +21,7 @@ interface Start extends MediaReady {
 }
 
 /** One run on one file. */
-interface Pass extends Omit<Run, 'onLine'> {
+interface Pass extends Omit<ProgramRun, 'onLine'> {
   input: string;
   output?: string;
 }

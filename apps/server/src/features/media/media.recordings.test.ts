@@ -8,7 +8,7 @@ import { createLog } from '../../kernel/base/log.ts';
 import { suiteSeed } from '../../testing.random.ts';
 import { levelArgs, partArgs, silenceArgs, spansArgs, tracksArgs } from './media.args.ts';
 import { spansOf } from './media.clips.ts';
-import { type Choice, channelOf, tracksHeard } from './media.hearing.ts';
+import { type TrackChoice, channelOf, tracksHeard } from './media.hearing.ts';
 import { MediaFiles, MediaRefused } from './index.ts';
 import { beginningsOf, mostPieces } from './media.pieces.ts';
 import { makeRecording, type Recipe, recipes, tonesIn } from './media.recordings.testing.ts';
@@ -125,7 +125,7 @@ describe('which channel is heard', () => {
 });
 
 describe('which tracks are heard', () => {
-  const track = (n: number, more: Partial<Choice> = {}): Choice => ({
+  const track = (n: number, more: Partial<TrackChoice> = {}): TrackChoice => ({
     n,
     language: '',
     isDefault: n === 0,

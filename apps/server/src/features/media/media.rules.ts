@@ -100,12 +100,12 @@ const latin = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1
 /** First bytes of the containers above. */
 const beginnings =
   /^(?:RIFF....(?:WAVE|AVI )|RF64....WAVE|riff\x2e\x91|FORM....AIF[FC]|ID3|\xff[\xe0-\xff]|....(?:ftyp|moov|mdat|wide|free|skip)|.E\xdf\xa3|OggS|fLaC|#!AMR|caff)/s;
-/** Of containers with sound that are known and not read. */
-const unread = /^(?:\x30\x26\xb2\x75|FLV\x01|\.RMF|\0\0\x01\xba|\x06\x0e\x2b\x34)/s;
+/** First bytes of containers with sound that are known and not read, in hex: ASF, FLV, RealMedia, MPEG programs, MXF. */
+const unread = /^(?:3026b275|464c5601|2e524d46|000001ba|060e2b34)/;
 
 /** Why ffmpeg could not open a file: one that begins as a recording is damaged, another is none. */
 export function openFault(head: Uint8Array, said: string): MediaFault {
   if (said.includes('max_streams')) return 'too_many_tracks';
-  if (unread.test(latin(head))) return 'container';
+  if (unread.test(Buffer.from(head).toString('hex'))) return 'container';
   return beginnings.test(latin(head)) ? 'damaged' : 'not_audio';
 }

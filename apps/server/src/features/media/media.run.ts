@@ -16,7 +16,7 @@ export interface Ended {
 }
 
 /** How a program runs. */
-export interface Run {
+export interface ProgramRun {
   ms: number;
   signal: AbortSignal;
   onLine: (line: string) => boolean | void;
@@ -58,7 +58,7 @@ export class Programs {
    */
   async run(
     [program = '', ...args]: readonly string[],
-    { ms, signal, onLine, kept = keptErrors, isTail }: Run,
+    { ms, signal, onLine, kept = keptErrors, isTail }: ProgramRun,
   ): Promise<Ended> {
     const ending = AbortSignal.any([signal, this.#stop.signal]);
     ending.throwIfAborted();

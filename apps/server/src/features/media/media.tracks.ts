@@ -1,8 +1,8 @@
-import type { Choice } from './media.hearing.ts';
+import type { TrackChoice } from './media.hearing.ts';
 import { codecs, containers, MediaRefused, mostSamplesASecond, mostTracks } from './media.rules.ts';
 
 /** A track of sound, by its place among those of its file. */
-export interface Track extends Omit<Choice, 'sounds'> {
+export interface SoundTrack extends Omit<TrackChoice, 'sounds'> {
   codec: string;
   /** Undefined: not told. */
   channels: number | undefined;
@@ -20,7 +20,7 @@ export interface Sound {
 
 /** What a file says of itself. */
 export interface Listing extends Sound {
-  tracks: Track[];
+  tracks: SoundTrack[];
   /** What its head says of its length, where that is more than a guess; milliseconds. */
   saidMs: number | undefined;
 }
@@ -87,7 +87,7 @@ export function listingOf(said: string, head: Uint8Array): Listing {
   };
 }
 
-function trackOf(n: number, language: string, text: string): Track {
+function trackOf(n: number, language: string, text: string): SoundTrack {
   const [codec = ''] = /^\w+/.exec(text) ?? [];
   const [, rate = '0', layout = ''] = /, (\d+) Hz, ([^,]+)/.exec(text) ?? [];
   return {

@@ -1,5 +1,5 @@
 import { planRoll, type RollClip, type TrackHeard } from '@svc/speech';
-import type { Hearing, Source } from '../../media/index.ts';
+import type { Hearing, RecordingSource } from '../../media/index.ts';
 import type { SpeechHeard } from '../../speech/index.ts';
 import type { Track, TranscriptRow } from '../transcripts.rows.ts';
 import { languageOfRow } from '../transcripts.view.ts';
@@ -47,7 +47,7 @@ export async function hearRoll(
 async function withSources<T>(
   of: { parts: PipelineParts; row: TranscriptRow; hearings: ReadonlyMap<Track, Hearing> },
   [track, ...others]: readonly Track[],
-  work: (sources: ReadonlyMap<Track, Source>) => Promise<T>,
+  work: (sources: ReadonlyMap<Track, RecordingSource>) => Promise<T>,
 ): Promise<T> {
   if (track === undefined) return work(new Map());
   const { parts, row, hearings } = of;
@@ -59,11 +59,15 @@ async function withSources<T>(
 async function hearClips(
   { media, speech }: PipelineParts,
   row: TranscriptRow,
-  { clips, sources }: { clips: readonly RollClip[]; sources: ReadonlyMap<Track, Source> },
+  { clips, sources }: { clips: readonly RollClip[]; sources: ReadonlyMap<Track, RecordingSource> },
   signal: AbortSignal,
 ): Promise<SpeechHeard> {
   await using scratch = await media.scratch();
-  const spans = clips.map(({ track, startMs, endMs }) => ({ source: sources.get(track) as Source, startMs, endMs }));
+  const spans = clips.map(({ track, startMs, endMs }) => ({
+    source: sources.get(track) as RecordingSource,
+    startMs,
+    endMs,
+  }));
   const part = await media.clips(spans, gapMs, scratch, signal);
   const durationMs = spans.reduce((sum, { startMs, endMs }) => sum + endMs - startMs + gapMs, 0);
   const language = languageOfRow(row) ?? undefined;

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Cancel } from '../../../kernel/base/clock.ts';
 import type { Kernel } from '../../../kernel/kernel.ts';
-import type { Hearing, MediaFiles, Scratch, Source } from '../../media/index.ts';
+import type { Hearing, MediaFiles, Scratch, RecordingSource } from '../../media/index.ts';
 import type { Track } from '../transcripts.rows.ts';
 
 /** A file that nobody uses stays for so long: the next window of its track is on its way. */
@@ -22,7 +22,7 @@ interface Local {
 }
 
 /** A track as files: the recordings that it holds, in order. */
-export interface TrackPieces {
+interface TrackPieces {
   files: readonly string[];
   /** False: it holds more than are read. */
   isWhole: boolean;
@@ -85,7 +85,7 @@ export class TrackFiles {
 }
 
 /** A track as it is heard; a window that an older release planned is of the first file alone. */
-export const sourceOf = ({ files }: TrackPieces, hearing: Hearing | undefined): Source =>
+export const sourceOf = ({ files }: TrackPieces, hearing: Hearing | undefined): RecordingSource =>
   hearing ? { files, hearing } : (files[0] as string);
 
 /** Writes bytes into a scratch folder; answers the file. */
