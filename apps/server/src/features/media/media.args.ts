@@ -30,6 +30,8 @@ const untrusted = ({ input }: Places): string[] => [
 
 const unseen = '-nostdin -hide_banner -nostats -loglevel'.split(' ');
 const quiet = [...unseen, 'error'];
+/** At its end it says how many samples it decoded. */
+const counted = [...unseen, 'verbose'];
 /** A track of sound, and nothing else of the file. */
 const track = (n: number): string[] => `-map 0:a:${n} -vn -sn -dn -map_metadata -1 -map_chapters -1`.split(' ');
 const one = '-threads 1 -filter_threads 1 -filter_complex_threads 1'.split(' ');
@@ -83,7 +85,7 @@ function heard(input: number, { tracks }: Pick<PieceHearing, 'tracks'>): string 
 
 /** ffmpeg: silences as `lavfi.silence_…` on standard output, and the decoded length. */
 export const silenceArgs = (places: Places, hearing: Pick<PieceHearing, 'tracks'>): string[] => [
-  ...quiet,
+  ...counted,
   ...untrusted(places),
   ...one,
   '-filter_complex',
@@ -111,7 +113,7 @@ export function levelArgs(places: Places, n: number): string[] {
   ];
   const mapped = ['mo', 'so', 'po'].flatMap((label) => ['-map', `[${label}]`]);
   const output = [...bare, ...told, ...until, ...'-f null -'.split(' ')];
-  return [...quiet, ...untrusted(places), ...one, '-filter_complex', graph.join(';'), ...mapped, ...output];
+  return [...counted, ...untrusted(places), ...one, '-filter_complex', graph.join(';'), ...mapped, ...output];
 }
 
 /** A part of one file, milliseconds; as samples it is as long as `padMs` more. */

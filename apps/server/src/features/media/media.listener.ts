@@ -26,8 +26,13 @@ interface PieceHeard {
   lacks: MediaLack[];
 }
 
+/** `samples` were decoded, of all that is heard; undefined: not told. */
+interface Decoded extends Silences {
+  samples: number | undefined;
+}
+
 /** One track, heard by itself; `levels` where its channels were measured. */
-interface TrackHeard extends Silences {
+interface TrackHeard extends Decoded {
   track: SoundTrack;
   levels?: Levels;
 }
@@ -101,6 +106,7 @@ export class MediaListener {
     const isOwn = own !== undefined && tracks.length === 1 && first?.channel === undefined;
     const { durationMs, silences } = isOwn ? own : await this.#silences(file, tracks, signal);
     if (durationMs + Math.max(rounding.ms, saidMs * rounding.share) < saidMs) lacks.add('sound');
+    if (heard.some((one) => isTrimmed(one) && tracks.some(({ n }) => n === one.track.n))) lacks.add('sound');
     const isJumpy = Object.values(containers).some((one) => one.format === format && one.isJumpy === true);
     const hearing = { ms: durationMs, tracks, ...(isJumpy && { isJumpy }) };
     return { hearing, silences, lacks: [...lacks] };
@@ -121,7 +127,7 @@ export class MediaListener {
     return { track, ...silences, levels: { sum, channels: measured } };
   }
 
-  #silences(file: string, tracks: PieceHearing['tracks'], signal: AbortSignal): Promise<Silences> {
+  #silences(file: string, tracks: PieceHearing['tracks'], signal: AbortSignal): Promise<Decoded> {
     return this.#decode(file, (places) => silenceArgs(places, { tracks }), { signal });
   }
 
@@ -129,11 +135,11 @@ export class MediaListener {
     file: string,
     args: (places: Places) => string[],
     { signal, onLine }: { signal: AbortSignal; onLine?: (line: string) => void },
-  ): Promise<Silences> {
+  ): Promise<Decoded> {
     let durationMs = 0;
     const silences: SilentSpan[] = [];
     let startMs: number | undefined;
-    const ended = await this.#reader.run(args, { input: file, ms: decodeMs, signal }, (line) => {
+    const ended = await this.#reader.run(args, { input: file, ms: decodeMs, signal, kept: keptListing }, (line) => {
       durationMs = timeOf(line) ?? durationMs;
       onLine?.(line);
       const [, edge, at] = /^lavfi\.silence_(start|end)=(-?[\d.]+)$/.exec(line) ?? [];
@@ -145,7 +151,8 @@ export class MediaListener {
     if (ended.code !== 0 || durationMs <= 0) throw faultOf(ended);
     // One that lasts to the end has no end of its own.
     if (startMs !== undefined && startMs < durationMs) silences.push({ startMs, endMs: durationMs });
-    return { durationMs, silences };
+    const [, samples] = /frames decoded \((\d+) samples\)/.exec(ended.said) ?? [];
+    return { durationMs, silences, samples: samples === undefined ? undefined : Number(samples) };
   }
 }
 
@@ -169,6 +176,15 @@ function chosen(
     return { n, ...(channel !== undefined && { channel }) };
   });
   return { tracks: those, lacks };
+}
+
+/**
+ * It holds more than its times have room for: packets at one time, of which most are dropped. AAC may decode to twice the rate that
+ * its head says.
+ */
+function isTrimmed({ samples = 0, durationMs, track }: TrackHeard): boolean {
+  const heldMs = (samples * 1_000) / track.sampleRate / (track.codec.startsWith('aac') ? 2 : 1);
+  return durationMs + Math.max(rounding.ms, heldMs * rounding.share) < heldMs;
 }
 
 /** By its levels; else whether it has anything between its silences. */
