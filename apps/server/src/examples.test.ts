@@ -51,7 +51,7 @@ describe('the example of an operation is answered as it says:', () => {
     else
       assert.ok(
         found.every((table) => known.includes(table)),
-        `${found}`,
+        found.join(', '),
       );
   });
 
