@@ -68,11 +68,19 @@ describe('ports that somebody opened for others', () => {
     assert.deepEqual(await ports(), [3002, 3003]);
   });
 
-  test('stay when somebody else who may has published them once more', async () => {
+  test('stay when somebody else who may has published them once more, and those of the owner whoever has', async () => {
     const { owner, guest, path, publish, ports } = await begin();
     await publish(owner, 3000, 'public');
     await publish(guest, 3003, 'public');
     assert.equal((await ask(owner, 'DELETE', `${path}/members/${guest.id}`)).status, 200);
-    assert.deepEqual(await ports(), [3000, 3002]);
+    assert.deepEqual(await ports(), [3000, 3002, 3003]);
+  });
+
+  test('are closed when they opened them wider, though the owner had published them before', async () => {
+    const { owner, guest, path, publish, ports } = await begin();
+    await publish(owner, 3003, 'org');
+    await publish(guest, 3003, 'public');
+    assert.equal((await ask(owner, 'DELETE', `${path}/members/${guest.id}`)).status, 200);
+    assert.deepEqual(await ports(), [3002]);
   });
 });

@@ -21,7 +21,11 @@ export const publishPort = (environments: Environments): Operation =>
       const { visibility, protocol, label = null } = body;
       if (visibility === 'public') checkRole(row.role, 'maintainer', 'to publish a port to everybody');
       const { iso } = await readNow(tx, context.clock);
-      const before = (await portsOf(tx, id)).find((known) => known.port === port)?.visibility;
+      const known = (await portsOf(tx, id)).find((one) => one.port === port);
+      const before = known?.visibility;
+      // A port ends with the role of who published it: what the owner did is nobody else's for saying it once more.
+      const isOwners = known !== undefined && (known.published_by ?? known.opened_by) === row.account_id;
+      const publisher = isOwners && !isWider(visibility, before) ? row.account_id : accountId;
       const one = await publish(tx, iso, {
         environment_id: id,
         port,
@@ -29,7 +33,7 @@ export const publishPort = (environments: Environments): Operation =>
         label,
         visibility,
         opened_by: accountId,
-        published_by: accountId,
+        published_by: publisher,
       });
       await noteChangesGone(tx, ['port_removed'], `${id}/${port}`);
       const name = `${port}, ${row.name}`;
