@@ -8,7 +8,7 @@ import { FeedWriter } from '../../kernel/streams/feed.writer.ts';
 import { accountByEmail } from '../accounts/index.ts';
 import { notify } from '../notifications/index.ts';
 import { orgId } from './orgs.commands.ts';
-import { deleteMember, findOrgName, lockOrg, membersOf, type OrgMember } from './orgs.sql.ts';
+import { deleteMember, findHeir, findOrgName, lockOrg, membersOf } from './orgs.sql.ts';
 
 /** Who is taken out of an organisation. */
 interface Leaver {
@@ -45,7 +45,7 @@ async function removeMember(admin: Admin, parts: OrgRemoval, { org, email }: { o
   const account = await accountByEmail(admin, email);
   return inTransaction(admin.sql, async (tx) => {
     if (!(await lockOrg(tx, org))) throw new CommandError('no such organisation');
-    const heir = heirAmong(await membersOf(tx, org), account);
+    const heir = await heirOf(tx, org, account);
     await deleteMember(tx, org, account.id);
     const leaver = { orgId: org, accountId: account.id, heir };
     const { left, kept } = await parts.leaveEnvironments(admin, tx, leaver);
@@ -63,13 +63,15 @@ async function removeMember(admin: Admin, parts: OrgRemoval, { org, email }: { o
   });
 }
 
-/** The owner who is there longest beside who leaves. Throws where they are no member, or the last owner. */
-function heirAmong(members: readonly OrgMember[], { id, email }: { id: string; email: string }): string {
-  const known = members.some(({ account_id: of }) => of === id);
-  if (!known) throw new CommandError(`${email} is no member of this organisation`);
-  const heir = members.find(({ account_id: of, role }) => role === 'owner' && of !== id);
-  if (heir) return heir.account_id;
-  throw new CommandError('an organisation needs an owner; add another one first');
+/** Who is given what the member leaves. Throws where they are no member, or no other owner may sign in. */
+async function heirOf(tx: Db, org: string, { id, email }: { id: string; email: string }): Promise<string> {
+  const members = await membersOf(tx, org);
+  if (!members.some(({ account_id: of }) => of === id))
+    throw new CommandError(`${email} is no member of this organisation`);
+  const heir = await findHeir(tx, org, id);
+  if (heir === undefined)
+    throw new CommandError('an organisation needs an owner who can sign in; add another one first');
+  return heir;
 }
 
 async function tellRemoved(admin: Admin, tx: Db, accountId: string, org: string): Promise<void> {

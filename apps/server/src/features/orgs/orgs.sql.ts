@@ -63,6 +63,15 @@ export interface OrgMember {
   created_at: string;
 }
 
+/** The owner who is there longest, may sign in, and is not this member; undefined when there is none. */
+export async function findHeir(db: Db, orgId: string, memberId: string): Promise<string | undefined> {
+  const [row] = await db<{ account_id: string }[]>`
+    select m.account_id from orgs.members m join accounts.standing_view a on a.id = m.account_id
+    where m.org_id = ${orgId} and m.role = 'owner' and m.account_id <> ${memberId} and not a.suspended and not a.deleting
+    order by m.created_at, m.account_id limit 1`;
+  return row?.account_id;
+}
+
 /** The name of an organisation. */
 export async function findOrgName(db: Db, id: string): Promise<string | undefined> {
   const [row] = await db<{ name: string }[]>`select name from orgs.orgs where id = ${id}`;

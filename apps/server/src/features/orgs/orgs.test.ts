@@ -68,6 +68,17 @@ describe('organisations', () => {
     await assert.rejects(remove(admin), { message: /no member/ });
   });
 
+  test('what they made passes to an owner who can sign in, and nobody is taken out where there is none', async () => {
+    const { boss, admin, org, remove } = await begin();
+    const other = await createAccount(gateway);
+    const project = await projectOf(gateway, admin, { org_id: org });
+    await svc('accounts', 'suspend', '--email', boss.email);
+    await assert.rejects(remove(admin), { message: /an owner who can sign in/ });
+    await svc('orgs', 'add', '--org', org, '--email', other.email, '--role', 'owner');
+    assert.equal((await remove(admin)).projects_passed_on, 1);
+    assert.equal((await ask(other, 'PATCH', `/v1/projects/${project}`, { name: 'Mine now' })).status, 200);
+  });
+
   test('what nobody else agreed to own stays with who is taken out, and is named', async () => {
     const { boss, admin, org, remove } = await begin();
     const project = await projectOf(gateway, boss, { org_id: org });
