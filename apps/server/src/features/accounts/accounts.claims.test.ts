@@ -98,7 +98,14 @@ describe('an address that somebody gave to their own account', () => {
     const named = ['--email', address];
     await assert.rejects(svc('accounts', 'set', ...named, '--operator', 'on'), { message: /nobody proved it/ });
     await assert.rejects(svc('wallet', 'credit', ...named, '--micro-eur', '5'), { message: /nobody proved it/ });
-    await assert.rejects(svc('orgs', 'create', '--name', 'o', '--owner', address), { message: /nobody proved it/ });
+    for (const words of [
+      ['orgs', 'create', '--name', 'o', '--owner', address],
+      ['keys', 'create', ...named],
+      ['accounts', 'link', ...named],
+      ['accounts', 'quota', ...named, '--name', 'keys', '--limit', '5'],
+      ['rules', 'add', 'allow', 'example.com', ...named],
+    ])
+      await assert.rejects(svc(...words), { message: /nobody proved it/ }, words.join(' '));
     await svc('accounts', 'set', '--id', account.id, '--new-email', address);
     assert.equal(await invite(), 201);
   });
