@@ -1,5 +1,6 @@
 import { inputOf } from './chat.calls.ts';
 import { dialectOf, type WriteOptions } from './dialect.ts';
+import { callIdAs } from './ids.ts';
 import { limitOf } from './limits.ts';
 import { type Block, type Conversation, type Effort, effortOf, efforts, type Message, type Tool } from './model.ts';
 import { isSealed, type Returned, returnedOf, withPlaceholders } from './sealed.ts';
@@ -192,7 +193,11 @@ function writeMessage({ role, blocks }: Message, returned: Returned, sendsThinki
   const rest = [...shown, ...blocks.filter(({ type }) => type !== 'result')];
   const tools = results.map(({ id, content, isError }) => {
     const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('');
-    return { role: 'tool', tool_call_id: id, content: isError === true && text === '' ? 'the tool failed' : text };
+    return {
+      role: 'tool',
+      tool_call_id: callIdAs('chat', id),
+      content: isError === true && text === '' ? 'the tool failed' : text,
+    };
   });
   const [first] = rest;
   if (!first) return tools;
@@ -217,7 +222,9 @@ function writeAssistant(blocks: readonly Block[], returned: Returned): Value {
     role: 'assistant',
     content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
     ...(refusal !== '' && { refusal }),
-    ...(calls.length > 0 && { tool_calls: calls.map((call) => writeCall(call, returned)) }),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map((call) => ({ ...writeCall(call, returned), id: callIdAs('chat', call.id) })),
+    }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Protocol } from './protocol.ts';
 
 const prefixes: Readonly<Record<Protocol, string>> = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' };
@@ -6,6 +7,20 @@ const known = /^(?:chatcmpl-|msg_|resp_)/;
 /** The id of an answer as its client's protocol begins it: clients tell by it what they have. */
 export const idAs = (protocol: Protocol, id: string): string =>
   id.startsWith(prefixes[protocol]) ? id : prefixes[protocol] + id.replace(known, '');
+
+/** What the strictest maker of each protocol takes as the id of a call. */
+const takenIds: Readonly<Record<Protocol, RegExp>> = {
+  chat: /^[^]{0,40}$/,
+  messages: /^[a-zA-Z0-9_-]{0,64}$/,
+  responses: /^[^]{0,64}$/,
+};
+
+/**
+ * The id of a call as makers of a protocol take it, for the call and for its result alike: in a conversation that moved from one
+ * maker to another it is the former one's, such as `functions.weather:0`.
+ */
+export const callIdAs = (protocol: Protocol, id: string): string =>
+  takenIds[protocol].test(id) ? id : `call_${createHash('sha256').update(id).digest('hex').slice(0, 24)}`;
 
 /** Ids of the calls of one answer: a client and the results that it sends know a call by its id alone. */
 export class CallIds {

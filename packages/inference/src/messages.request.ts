@@ -1,4 +1,5 @@
 import { type Dialect, dialectOf, type WriteOptions } from './dialect.ts';
+import { callIdAs } from './ids.ts';
 import {
   type Block,
   type Citation,
@@ -249,12 +250,21 @@ function writeMessagesBlock(block: Block): Value[] {
       throw new Untranslatable('messages', 'this model hears no audio');
     case 'call': {
       const input = parsed(block.input);
-      return [{ type: 'tool_use', id: block.id, name: block.name, input: isObject(input) ? input : {} }];
+      return [
+        { type: 'tool_use', id: callIdAs('messages', block.id), name: block.name, input: isObject(input) ? input : {} },
+      ];
     }
     case 'result': {
       const isText = block.content.every(({ type }) => type === 'text');
       const content = isText ? plainText(block.content) : block.content.flatMap(writeMessagesBlock);
-      return [{ type: 'tool_result', tool_use_id: block.id, content, ...(block.isError && { is_error: true }) }];
+      return [
+        {
+          type: 'tool_result',
+          tool_use_id: callIdAs('messages', block.id),
+          content,
+          ...(block.isError && { is_error: true }),
+        },
+      ];
     }
     default:
       return block satisfies never;

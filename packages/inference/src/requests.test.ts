@@ -52,6 +52,32 @@ describe('a whole request', () => {
     }
   }
 
+  for (const protocol of protocols) {
+    test(`names calls of another maker to a lane of ${protocol} as its makers take them, each with its result`, () => {
+      const ids = ['functions.weather:0', 'x'.repeat(45), 'y'.repeat(70), 'toolu_01'];
+      const conversation: Conversation = {
+        ...wires.chat.readRequest(first?.body ?? {}),
+        messages: [
+          { role: 'user', blocks: [{ type: 'text', text: 'all at once' }] },
+          { role: 'assistant', blocks: ids.map((id): Block => ({ type: 'call', id, name: 'weather', input: '{}' })) },
+          {
+            role: 'user',
+            blocks: ids.map((id): Block => ({ type: 'result', id, content: [{ type: 'text', text: id }] })),
+          },
+        ],
+      };
+      const { messages } = wires[protocol].readRequest(wires[protocol].writeRequest(conversation, 'small-1'));
+      const blocks = messages.flatMap((message) => message.blocks);
+      const calls = blocks.flatMap((block) => (block.type === 'call' ? [block.id] : []));
+      const results = blocks.flatMap((block) => (block.type === 'result' ? [block.id] : []));
+      assert.deepEqual([calls, new Set(calls).size], [results, ids.length]);
+      assert.equal(calls.at(-1), 'toolu_01');
+      assert.equal(calls[0] === ids[0], protocol !== 'messages');
+      const most = protocol === 'chat' ? 40 : 64;
+      assert.ok(calls.every((id) => id.length <= most));
+    });
+  }
+
   test('of messages says of a result that it failed; the others have no word for it', () => {
     const conversation = wires.messages.readRequest(requests[1]?.body ?? {});
     const failed = (one: Conversation) =>

@@ -1,3 +1,4 @@
+import { callIdAs } from './ids.ts';
 import { type Block, type Conversation, efforts, effortOf, type Message, plainText, type Tool } from './model.ts';
 import { isSealed } from './sealed.ts';
 import { isInstruction, settled } from './system.ts';
@@ -167,11 +168,16 @@ function writeMessage({ role, blocks }: Message): Value[] {
 
 function writeItem(block: Block): Value | undefined {
   if (block.type === 'call')
-    return { type: 'function_call', call_id: block.id, name: block.name, arguments: block.input };
+    return {
+      type: 'function_call',
+      call_id: callIdAs('responses', block.id),
+      name: block.name,
+      arguments: block.input,
+    };
   if (block.type === 'result') {
     const isText = block.content.every(({ type }) => type === 'text');
     const output = isText ? plainText(block.content) : block.content.flatMap((part) => writePart(part, 'user'));
-    return { type: 'function_call_output', call_id: block.id, output };
+    return { type: 'function_call_output', call_id: callIdAs('responses', block.id), output };
   }
   if (block.type !== 'thinking' || block.signature === undefined || isSealed(block.signature)) return undefined;
   const summary = block.text === '' ? [] : [{ type: 'summary_text', text: block.text }];
