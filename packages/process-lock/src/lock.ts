@@ -37,9 +37,8 @@ export async function takeLock(path: string, damagedMs = 0): Promise<Taken> {
       await sweepTemporary(path);
       return { lock: held(path, content) };
     }
-    if (unreleased.has(found)) {
-      await rm(path, { force: true });
-      unreleased.delete(found);
+    if (unreleased.delete(found)) {
+      await removeOwn(path, found);
       continue;
     }
     const holder = parseHolder(found);
@@ -99,6 +98,16 @@ async function removeStale(path: string, content: string): Promise<void> {
     if ((await readIfThere(path)) === content) await unlink(path);
   } finally {
     lock.release();
+  }
+}
+
+/** Of two that see it one removes it: by the time of the other somebody may hold the lock again. */
+async function removeOwn(path: string, content: string): Promise<void> {
+  try {
+    await rm(path, { force: true });
+  } catch (error) {
+    unreleased.add(content);
+    throw error;
   }
 }
 
