@@ -3,7 +3,6 @@ import { Socket } from 'node:net';
 import { wordsOf } from '@svc/words';
 import { type Db, inTransaction } from '../../kernel/db/db.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Actor } from '../../kernel/base/actor.ts';
 import { cookieLine, cookieOf, loginCookie, loginSeconds } from '../../kernel/mount/browsers.ts';
 import { Strangers } from '../../kernel/mount/strangers.ts';
 import type { Connections } from '../connections/index.ts';
@@ -159,12 +158,12 @@ export class Identity {
   }
 
   /**
-   * Gives the browser of a login a new cookie, so that a copy of the former one ends with the others: the lines of `set-cookie`.
-   * None where a key asks, or where the browser was given one in the last minute.
+   * Gives the browser of a login, which has these cookies, a new one, so that a copy of the former one ends with the others: the
+   * lines of `set-cookie`. Throws 401 where it was signed out since the request began.
    */
-  async renewLogin(tx: Db, { accountId, credentialId }: Pick<Actor, 'accountId' | 'credentialId'>): Promise<string[]> {
-    const token = await renewLogin(this.#kernel, tx, { accountId, loginId: credentialId });
-    return token === undefined ? [] : [cookieLine(loginCookie, token, { maxAge: loginSeconds, sameSite: 'Strict' })];
+  async renewLogin(tx: Db, loginId: string, cookies: string | undefined): Promise<string[]> {
+    const token = await renewLogin(this.#kernel, tx, { loginId, shown: cookieOf(cookies, loginCookie) });
+    return [cookieLine(loginCookie, token, { maxAge: loginSeconds, sameSite: 'Strict' })];
   }
 
   /** Whether the provider knows this browser, signed in or not. */

@@ -8,7 +8,7 @@ export const endLogins = (identity: Identity) =>
     const { accountId, credentialId } = actor;
     const { ended, cookies } = await context.transaction(async (tx) => {
       const cookies = await identity.endOtherSessions(tx, accountId, headers.cookie);
-      cookies.push(...(await identity.renewLogin(tx, actor)));
+      cookies.push(...(await identity.renewLogin(tx, credentialId, headers.cookie)));
       return { ended: await end(kernel, { accountId, except: credentialId, by, tx }), cookies };
     });
     context.setCookies(cookies);

@@ -16,7 +16,7 @@ export const setPassword = (identity: Identity, { hashing }: Proofs) =>
       await endLogins(kernel, { accountId, except: credentialId, by, tx });
       await identity.endSessions(tx, accountId);
       await identity.tell(tx, accountId, { type: 'password.changed' });
-      return { cookies: await identity.renewLogin(tx, actor) };
+      return { cookies: await identity.renewLogin(tx, credentialId, headers.cookie) };
     });
     context.setCookies(cookies);
     if (problem !== undefined) {

@@ -47,11 +47,8 @@ export function createLoginLookup(kernel: Pick<Kernel, 'clock' | 'gateways' | 's
     // Replaced by `evict`: what was asked before a change must not be believed after it.
     const current = loading;
     const asked = clock.monotonic();
-    const row = await findLogin(sql, clock, hash);
+    const row = await findTaken(kernel, hash);
     if (!row) return undefined;
-    // Before anything is done with it: whoever has the former one has it no more.
-    if (row.offered && (await takeToken(sql, hash)))
-      await announceChange(kernel, { accountId: row.account_id, credentialId: row.id });
     const grant = toGrant(row);
     touchLogin(sql, clock, row.id).catch((err: unknown) => log.warn({ err }, 'last use of a login was not noted'));
     if (current === loading && gateways.cachesAreTrusted()) {
@@ -83,6 +80,19 @@ export function createLoginLookup(kernel: Pick<Kernel, 'clock' | 'gateways' | 's
       else for (const [token, { grant }] of cache) if (isWhose(grant, whose)) cache.delete(token);
     },
   };
+}
+
+/** The login of a token; one that was offered is its only one from now on, before anything is done with it. */
+async function findTaken(
+  kernel: Pick<Kernel, 'clock' | 'gateways' | 'sql'>,
+  hash: Buffer,
+): Promise<LoginGrantRow | undefined> {
+  const row = await findLogin(kernel.sql, kernel.clock, hash);
+  if (!row?.offered) return row;
+  // Else another request took it, or another token was offered in its place.
+  if (!(await takeToken(kernel.sql, hash))) return findLogin(kernel.sql, kernel.clock, hash);
+  await announceChange(kernel, { accountId: row.account_id, credentialId: row.id });
+  return row;
 }
 
 const isWhose = (grant: LoginGrant, { accountId, credentialId }: NonNullable<LoginChange>): boolean =>

@@ -106,18 +106,20 @@ export async function freshenLogin(
 }
 
 /**
- * Offers the browser of a login a new token, which ends the former one when it is first used: an answer may be lost on its way, and
- * other tabs of the browser ask meanwhile. Undefined where one was offered in the last minute, since nobody knows which of two
- * answers a browser reads last, and where no login counts.
+ * Offers the browser of a login another token than the one that it shows, which ends when the other is first used: an answer may
+ * be lost on its way, and other tabs of the browser ask meanwhile. What was offered before counts no more: who has a copy of
+ * the cookie may have asked for that. Throws 401 where what is shown has ended since the request began.
  */
 export async function renewLogin(
   parts: Pick<Parts, 'clock'>,
   tx: Db,
-  { accountId, loginId }: { accountId: string; loginId: string },
-): Promise<string | undefined> {
+  { loginId, shown }: { loginId: string; shown: string | undefined },
+): Promise<string> {
   const token = newSecret();
-  const tokenHash = hashOfSecret(token) as Buffer;
-  return (await offerToken(tx, parts.clock, { accountId, id: loginId, tokenHash })) ? token : undefined;
+  const [hash, offered] = [hashOfSecret(shown ?? ''), hashOfSecret(token) as Buffer];
+  if (!hash || !(await offerToken(tx, parts.clock, { id: loginId, shown: hash, offered })))
+    throw new ApiError('invalid_api_key', 'this browser was signed out meanwhile; sign in again');
+  return token;
 }
 
 /** Those of the logins that do not count now: ended, over, unknown, or of an account that may not go on. */
