@@ -32,6 +32,17 @@ test('a browser is signed out where the API says so, and not by a 401 of a proxy
   assert.deepEqual(told, [ofApi]);
 });
 
+test('a request that another tab’s new cookie crossed is sent once more, with that, and signs nobody out', async () => {
+  const refusal = JSON.stringify({ error: { message: 'no', type: 'authentication_error', code: 'invalid_api_key' } });
+  const answers = [new Response(refusal, { status: 401 }), new Response('{"account":{}}', { status: 200 })];
+  globalThis.fetch = () => Promise.resolve(answers.shift() ?? assert.fail('asked a third time'));
+  let isTold = false;
+  const stop = whenSignedOut(() => (isTold = true));
+  await api.me.get();
+  stop();
+  assert.deepEqual([answers.length, isTold], [0, false]);
+});
+
 test('a refusal without words is told by those of its code alone, not in English to whom reads Romanian', () => {
   const message = 'only its owner may do this';
   for (const code of ['forbidden', 'quota_exceeded'] as const) {

@@ -53,7 +53,10 @@ export const api = createClient({
     checkAccount();
     const headers = new Headers(init?.headers);
     headers.set('x-svc-hub', '1');
-    const answer = await fetch(url, { ...init, headers, credentials: 'same-origin' });
+    const ask = (): Promise<Response> => fetch(url, { ...init, headers, credentials: 'same-origin' });
+    let answer = await ask();
+    // Another tab may have been given another cookie while this was on its way, and a request that is refused does nothing.
+    if ((await saysSignedOut(answer)) && !(init?.body instanceof ReadableStream)) answer = await ask();
     learnTime(answer);
     if (await saysSignedOut(answer)) for (const hear of onSignedOut) hear();
     return answer;
