@@ -219,7 +219,8 @@ export class ChatReader {
     const signed = objectsOf(delta['thinking_blocks']);
     const shown = signed.map(({ thinking }) => textOf(thinking) ?? '').join('');
     // With its signature it may come once more, whole.
-    const isAgain = this.#open?.type === 'thinking' && shown === this.#thought;
+    const isSigned = signed.some(({ signature }) => (textOf(signature) ?? '') !== '');
+    const isAgain = isSigned && this.#open?.type === 'thinking' && shown === this.#thought;
     const thought = thoughtOf(delta) || (isAgain ? '' : shown);
     if (this.#isSigned && thought !== '') this.#close(events);
     this.#field = thoughtField(delta) ?? this.#field;

@@ -106,7 +106,8 @@ export class CallFragments {
     const isPlain = typeof written !== 'object' && (!isFirst || fragment['type'] === 'function');
     const tellsFirst = !call.isTold;
     call.isTold ||= call.name !== '';
-    if (!call.isTold) return { events, isKept: true };
+    // A call of a tool without a schema has no function, and is its own maker's.
+    if (!call.isTold) return isObject(fragment['custom']) ? { events } : { events, isKept: true };
     const isRight = place === call.at && isKnown && isPlain && !saysNameAgain && tellsFirst === isFirst;
     return { events, ...(!isRight && { mended: mendedOf(fragment, call, { isFirst: tellsFirst, saysNameAgain }) }) };
   }

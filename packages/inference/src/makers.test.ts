@@ -297,3 +297,49 @@ describe('what a model wants back with its turn', () => {
     }
   });
 });
+
+describe('what a maker sends as its protocol has it', () => {
+  const sameIn = (protocol: Protocol, text: string): void => {
+    const frames = new SseReader().push(Buffer.from(text)).map(({ raw }) => raw.toString());
+    const told = read(wires[protocol].reader(), text).map(({ raw }) => raw);
+    assert.deepEqual(told, frames);
+  };
+
+  test('calls of tools without a schema reach clients of chat', () => {
+    const call = (custom: Value, first: Value = {}) => ({ tool_calls: [{ index: 0, ...first, custom }] });
+    const begin = call({ name: 'shell', input: '' }, { id: 'call_x', type: 'custom' });
+    sameIn(
+      'chat',
+      chatStream([{ role: 'assistant' }, begin, call({ input: 'ls' }), call({ input: ' -l' })], 'tool_calls'),
+    );
+  });
+
+  test('thoughts that say one thing twice are signed as they were thought', () => {
+    const thoughts = ['\n', '\n', 'so', ''].map((thinking, at) => ({
+      thinking_blocks: [{ type: 'thinking', thinking, ...(at === 3 && { signature: 'c2ln' }) }],
+    }));
+    const text = chatStream([{ role: 'assistant' }, ...thoughts, { content: 'done' }], 'stop');
+    const events = read(wires.chat.reader(), text).flatMap((one) => one.events);
+    const [block] = replyOf(events).blocks;
+    assert.deepEqual(block, { type: 'thinking', text: '\n\nso', signature: 'c2ln' });
+  });
+
+  test('a stop that is said twice stops nothing else', () => {
+    const frame = (type: string, rest: Value) => frameOf({ type, ...rest }, type);
+    const start = (index: number) => frame('content_block_start', { index, content_block: { type: 'text', text: '' } });
+    const stop = (index: number) => frame('content_block_stop', { index });
+    sameIn('messages', [start(0), stop(0), start(1), stop(0), stop(1)].join(''));
+  });
+
+  test('an answer that names its items anew, or not all of them, has each by its own id', () => {
+    const frame = (type: string, rest: Value) => frameOf({ type, ...rest }, type);
+    const thought = { id: 'rs_1', type: 'reasoning', summary: [] };
+    const said = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [] };
+    const items = [thought, said].flatMap((item, at) => [
+      frame('response.output_item.added', { output_index: at, item }),
+      frame('response.output_item.done', { output_index: at, item }),
+    ]);
+    const response = { id: 'resp_1', status: 'completed', output: [said] };
+    sameIn('responses', [...items, frame('response.completed', { response })].join(''));
+  });
+});

@@ -170,7 +170,7 @@ export class MessagesReader {
         return deltaOf(at, objectOf(body['delta']));
       }
       case 'content_block_stop':
-        this.#mend(body, this.#open.get(index) ?? this.#next - 1);
+        this.#mend(body, this.#open.get(index) ?? index);
         return this.#closed(index);
       case 'message_delta':
         return this.#finish(body);

@@ -106,9 +106,13 @@ export class ResponsesReader {
   /** The whole answer names its items and calls as the steps before did. */
   #mendLast(body: Value, given: Value): void {
     const response: Value = { ...given, ...mendedReply('responses', given) };
-    const output = objectsOf(response['output']).map((item, at) => {
-      const id = this.#items[at]?.id;
-      return isSealedItem(item) || id === undefined || item['id'] === id ? item : { ...item, id };
+    const listed = objectsOf(response['output']);
+    // One that was said with its id is itself, and places mean nothing in a list that lacks some.
+    const isWhole = listed.length === this.#items.length;
+    const output = listed.map((item, at) => {
+      const [id, own] = [this.#items[at]?.id, textOf(item['id']) ?? ''];
+      const isRight = isSealedItem(item) || id === undefined || !isWhole || this.#byId.has(own);
+      return isRight ? item : { ...item, id };
     });
     const was = objectsOf(given['output']);
     if (output.every((item, at) => item === was[at])) return;
