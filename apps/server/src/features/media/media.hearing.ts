@@ -1,8 +1,15 @@
+/** How a track is heard: one channel, or these added at full strength, or without either the mean of all. */
+export interface TrackHearing {
+  n: number;
+  channel?: number;
+  added?: readonly number[];
+}
+
 /** How one file of a recording is heard: which tracks at once, and one channel of a track where their sum would lose sound. */
 export interface PieceHearing {
   /** Its decoded length; 0 for one that cannot be read. */
   ms: number;
-  tracks: readonly { n: number; channel?: number }[];
+  tracks: readonly TrackHearing[];
   /** No place in it can be sought: its times jump. */
   isJumpy?: true;
 }
@@ -13,33 +20,47 @@ export type Hearing = readonly PieceHearing[];
 /** What of a recording is not heard: a track of sound beside the others, or a part of what was recorded. */
 export type MediaLack = 'tracks' | 'sound';
 
-/** How loud a track is, in decibels of full scale, every two seconds: the sum of its channels, and each of them. */
+/** How loud a track is, in decibels of full scale, every two seconds: the sum as it is heard, and each channel. */
 export interface Levels {
   sum: readonly number[];
   channels: readonly (readonly number[])[];
+  /** The channels that the sum adds; empty: it is the mean of all. */
+  added: readonly number[];
 }
 
 /** Louder than this is sound. */
 const audible = -55;
 /** So far below the loudest channel a voice is as good as lost. */
 const lost = 10;
+/** So little of what sounds is no loss: a share of it, and at most half a minute. */
+const little = { share: 0.02, frames: 15 };
 
 /**
- * The channel that is heard where the sum of all loses sound that one of them has: a stereo recording whose channels cancel.
- * Undefined: their sum. `isPart`: whatever is heard, some of it is lost.
+ * The channel that is heard where the sum loses sound that this one has: a stereo recording whose channels cancel. It has to have
+ * all but a little itself: with a microphone for each person nobody is dropped. `added`: the channels of the sum that is
+ * heard; one for low effects is among them where it has a voice. `isPart`: whatever is heard, more than a little is lost.
  */
-export function channelOf({ sum, channels }: Levels): { channel?: number; isPart: boolean } {
-  const loudest = sum.map((_, at) => Math.max(...channels.map((levels) => levels[at] ?? -Infinity)));
-  const missing = (levels: readonly number[]): number =>
-    loudest.filter((level, at) => level > audible && (levels[at] ?? -Infinity) < level - lost).length;
-  let fewest = missing(sum);
-  let channel: number | undefined;
-  if (fewest > 0)
-    for (const [n, levels] of channels.entries()) {
-      const own = missing(levels);
-      if (own < fewest) [fewest, channel] = [own, n];
-    }
-  return { ...(channel !== undefined && { channel }), isPart: fewest > 0 };
+export function channelOf({ sum, channels, added }: Levels): {
+  channel?: number;
+  added?: readonly number[];
+  isPart: boolean;
+} {
+  const loudestOf = (those: Levels['channels']): number[] =>
+    sum.map((_, at) => Math.max(...those.map((levels) => levels[at] ?? -Infinity)));
+  const loudest = loudestOf(channels);
+  const most = Math.min(little.frames, little.share * loudest.filter((level) => level > audible).length);
+  const missing = (levels: readonly number[], of = loudest): number =>
+    of.filter((level, at) => level > audible && (levels[at] ?? -Infinity) < level - lost).length;
+  const ofSum = missing(sum);
+  const [own, channel] = channels.reduce<[number, number | undefined]>(
+    (best, levels, n) => (missing(levels) < best[0] ? [missing(levels), n] : best),
+    [ofSum, undefined],
+  );
+  if (channel !== undefined && own <= most) return { channel, isPart: false };
+  if (added.length === 0) return { isPart: ofSum > most };
+  const ofAdded = missing(sum, loudestOf(channels.filter((_, n) => added.includes(n))));
+  const isAll = ofSum - ofAdded > most;
+  return { added: isAll ? channels.map((_, n) => n) : added, isPart: ofAdded > most };
 }
 
 /** Whether there is a sound in a track. */

@@ -103,7 +103,8 @@ export class MediaListener {
     const { tracks, lacks } = chosen(listed, heard);
     const [first] = tracks;
     const own = heard.find(({ track }) => track.n === first?.n);
-    const isOwn = own !== undefined && tracks.length === 1 && first?.channel === undefined;
+    const isAsMeasured = first?.channel === undefined && (first?.added ?? []).length === own?.track.added.length;
+    const isOwn = own !== undefined && tracks.length === 1 && isAsMeasured;
     const { durationMs, silences } = isOwn ? own : await this.#silences(file, tracks, signal);
     if (durationMs + Math.max(rounding.ms, saidMs * rounding.share) < saidMs) lacks.add('sound');
     if (heard.some((one) => isTrimmed(one) && tracks.some(({ n }) => n === one.track.n))) lacks.add('sound');
@@ -113,8 +114,9 @@ export class MediaListener {
   }
 
   async #track(file: string, track: SoundTrack, signal: AbortSignal): Promise<TrackHeard> {
-    const { n, channels = Infinity } = track;
-    if (channels === 1 || channels > mostMeasured) return { track, ...(await this.#silences(file, [{ n }], signal)) };
+    const { n, channels = Infinity, added } = track;
+    if (channels === 1 || channels > mostMeasured)
+      return { track, ...(await this.#silences(file, [{ n, added }], signal)) };
     const sum: number[] = [];
     const measured: number[][] = Array.from({ length: channels }, () => []);
     const onLine = (line: string): void => {
@@ -123,8 +125,8 @@ export class MediaListener {
       const list = which === 'Overall' ? sum : measured[Number(which) - 1];
       list?.push(Number.isFinite(Number(level)) ? Number(level) : -Infinity);
     };
-    const silences = await this.#decode(file, (places) => levelArgs(places, n), { signal, onLine });
-    return { track, ...silences, levels: { sum, channels: measured } };
+    const silences = await this.#decode(file, (places) => levelArgs(places, { n, added }), { signal, onLine });
+    return { track, ...silences, levels: { sum, channels: measured, added } };
   }
 
   #silences(file: string, tracks: PieceHearing['tracks'], signal: AbortSignal): Promise<Decoded> {
@@ -169,11 +171,11 @@ function chosen(
   const { tracks, isPart } = tracksHeard(choices);
   if (isPart) lacks.add('tracks');
   const those = tracks.map((n) => {
-    const levels = heard.find(({ track }) => track.n === n)?.levels;
-    if (!levels) return { n };
-    const { channel, isPart: isLost } = channelOf(levels);
+    const { track, levels } = heard.find((one) => one.track.n === n) ?? {};
+    if (!levels) return { n, ...(track && track.added.length > 0 && { added: track.added }) };
+    const { isPart: isLost, ...how } = channelOf(levels);
     if (isLost) lacks.add('sound');
-    return { n, ...(channel !== undefined && { channel }) };
+    return { n, ...how };
   });
   return { tracks: those, lacks };
 }

@@ -13,7 +13,7 @@ import { MediaFiles, MediaRefused } from './index.ts';
 import { beginningsOf, mostPieces } from './media.pieces.ts';
 import { makeRecording, type Recipe, recipes, tonesIn } from './media.recordings.testing.ts';
 import { wavHead } from './media.rules.ts';
-import { channelsOf, listingOf } from './media.tracks.ts';
+import { channelsOf, effectsOf, listingOf } from './media.tracks.ts';
 
 const never = new AbortController().signal;
 let folder = '';
@@ -121,7 +121,45 @@ describe('which channel is heard', () => {
     ],
     ['the sum of what is silent', { sum: [-90], channels: [[-70], [-80]] }, undefined, false],
   ] as const)
-    test(what, () => assert.deepEqual(channelOf(levels), { ...(channel !== undefined && { channel }), isPart }));
+    test(what, () =>
+      assert.deepEqual(channelOf({ ...levels, added: [] }), { ...(channel !== undefined && { channel }), isPart }),
+    );
+});
+
+describe('which channels are heard of many', () => {
+  const people = (count: number, frames: number): number[][] =>
+    Array.from({ length: count }, (_, n) => Array.from({ length: frames }, (__, at) => (at % count === n ? -20 : -70)));
+  const sum = Array.from({ length: 400 }, () => -20);
+  const all = [0, 1, 2, 3];
+
+  test('all of them, with a person at each', () => {
+    assert.deepEqual(channelOf({ sum, channels: people(4, 400), added: all }), { added: all, isPart: false });
+  });
+
+  test('not one of them alone, whose own person is all that it has, and what the sum loses is named', () => {
+    const cancelled = sum.map((level, at) => (at % 10 === 0 ? -60 : level));
+    const found = channelOf({ sum: cancelled, channels: people(4, 400), added: all });
+    assert.deepEqual(found, { added: all, isPart: true });
+  });
+
+  test('a little that is lost is not named: two in a hundred, and half a minute at most', () => {
+    const lostIn = (count: number, frames: number): boolean => {
+      const given = { channels: people(4, frames), added: all };
+      return channelOf({ ...given, sum: Array.from({ length: frames }, (_, at) => (at < count ? -60 : -20)) }).isPart;
+    };
+    assert.deepEqual(
+      [lostIn(2, 100), lostIn(3, 100), lostIn(15, 5_400), lostIn(16, 5_400)],
+      [false, true, false, true],
+    );
+  });
+
+  test('one for low effects too where a person speaks there', () => {
+    const channels = people(4, 400);
+    const without = channels.map((_, n) => n).filter((n) => n !== 3);
+    const lacking = sum.map((level, at) => (channels[3]?.[at] === -20 ? -80 : level));
+    assert.deepEqual(channelOf({ sum: lacking, channels, added: without }), { added: all, isPart: false });
+    assert.deepEqual(channelOf({ sum, channels, added: without }), { added: without, isPart: false });
+  });
 });
 
 describe('which tracks are heard', () => {
@@ -166,7 +204,7 @@ describe('the words for ffmpeg', () => {
   test('open one local file with decoders of sound alone, whatever is read of it', () => {
     const all = [
       tracksArgs(places),
-      levelArgs(places, 1),
+      levelArgs(places, { n: 1 }),
       silenceArgs(places, reading),
       partArgs(places, reading, { startMs: 0, endMs: 5 }),
       spansArgs(places, reading, [{ startMs: 0, endMs: 5, padMs: 0 }]),
@@ -212,6 +250,8 @@ describe('what a file says of itself', () => {
     const names = { mono: 1, stereo: 2, '5.1(side)': 6, quad: 4, '3 channels': 3, '2 channels (FL+FR)': 2, '7.1': 8 };
     for (const [name, count] of Object.entries(names)) assert.equal(channelsOf(name), count, name);
     assert.equal(channelsOf('odd'), undefined);
+    const effects = { stereo: [], quad: [], '4.0': [], '2.1': [2], '5.1(side)': [3], '3 channels (FL+FR+LFE)': [2] };
+    for (const [name, those] of Object.entries(effects)) assert.deepEqual(effectsOf(name), those, name);
   });
 
   test('a name that a stranger gave is no track', () => {

@@ -6,6 +6,8 @@ export interface SoundTrack extends Omit<TrackChoice, 'sounds'> {
   codec: string;
   /** Undefined: not told. */
   channels: number | undefined;
+  /** Channels that are added up: all but those for low effects; empty where there are two at most, or as many as is not told. */
+  added: readonly number[];
   sampleRate: number;
 }
 
@@ -46,7 +48,17 @@ export function channelsOf(layout: string): number | undefined {
   return layouts[name];
 }
 
+/** Which channels of a layout are for low effects: the fourth, or the third where there is no middle. */
+export function effectsOf(layout: string): number[] {
+  const [, named] = /^\d+ channels \(([\w+]+)\)/.exec(layout) ?? [];
+  if (named !== undefined) return named.split('+').flatMap((name, n) => (name.startsWith('LFE') ? [n] : []));
+  if (!/^\d+\.[12]/.test(layout)) return [];
+  return [/^(?:2\.1|6\.1\(front\))/.test(layout) ? 2 : 3];
+}
+
 const streamLine = /^ {2}Stream #0:\d+(?:\[[^\]]*\])?(?:\(([\w-]+)\))?: (\w+)(?:: (.*))?$/;
+/** As many as ffmpeg's `pan` takes. */
+const mostChannels = 64;
 /** So large a size says that it was not known. */
 const unknownSize = 0x7fff_0000;
 const unknownLanguages = new Set(['und', 'mul', 'mis', 'zxx']);
@@ -87,6 +99,13 @@ export function listingOf(said: string, head: Uint8Array): Listing {
   };
 }
 
+/** The channels of a layout that are added up; none where their mean will do. */
+function addedOf(layout: string): number[] {
+  const effects = effectsOf(layout);
+  const channels = Math.min(channelsOf(layout) ?? 0, mostChannels);
+  return channels > 2 ? Array.from({ length: channels }, (_, n) => n).filter((n) => !effects.includes(n)) : [];
+}
+
 function trackOf(n: number, language: string, text: string): SoundTrack {
   const [codec = ''] = /^\w+/.exec(text) ?? [];
   const [, rate = '0', layout = ''] = /, (\d+) Hz, ([^,]+)/.exec(text) ?? [];
@@ -98,6 +117,7 @@ function trackOf(n: number, language: string, text: string): SoundTrack {
     isKnown: codecs.has(codec),
     codec,
     channels: channelsOf(layout),
+    added: addedOf(layout),
     sampleRate: Number(rate),
   };
 }
