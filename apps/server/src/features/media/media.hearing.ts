@@ -75,13 +75,17 @@ export interface TrackChoice {
   isDefault: boolean;
   /** Of somebody who comments on it or describes the pictures. */
   isAside: boolean;
+  /** It can be read. */
   isKnown: boolean;
+  /** Its coding is not read, or it has no head: beside a track of its language that is heard, the same once more. */
+  isRepeat: boolean;
   sounds: boolean;
 }
 
 /**
  * Which tracks are heard at once: all that sound. Of several languages one, that of the default track; no comment beside what
- * it comments on. `isPart`: a track that may sound is left out.
+ * it comments on. `isPart`: a track that may sound is left out. A phone writes its spatial sound, and a film its lossless one,
+ * beside the same in a common coding: that is no part left out.
  */
 export function tracksHeard(choices: readonly TrackChoice[]): { tracks: number[]; isPart: boolean } {
   const known = choices.filter(({ isKnown }) => isKnown);
@@ -91,7 +95,9 @@ export function tracksHeard(choices: readonly TrackChoice[]): { tracks: number[]
   const main = those.find(({ isDefault }) => isDefault) ?? those[0];
   const languages = new Set(those.map(({ language }) => language).filter((language) => language !== ''));
   const heard = languages.size > 1 ? those.filter(({ language }) => language === main?.language) : those;
-  const isPart = choices.some((one) => (!one.isKnown || one.sounds) && !heard.includes(one));
+  const isRepeat = (one: TrackChoice): boolean =>
+    one.isRepeat && heard.some(({ language }) => language === one.language);
+  const isPart = choices.some((one) => (one.isKnown ? one.sounds : !isRepeat(one)) && !heard.includes(one));
   const silent = known.find(({ isDefault }) => isDefault) ?? known[0];
   const tracks = heard.length > 0 ? heard : [silent].filter((one) => one !== undefined);
   return { tracks: tracks.map(({ n }) => n), isPart };

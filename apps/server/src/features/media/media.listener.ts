@@ -5,7 +5,7 @@ import { channelOf, type Levels, type MediaLack, type PieceHearing, sounds, trac
 import { hasInput, type Reader } from './media.reader.ts';
 import { containers, decodeMs, MediaRefused, openFault, probeMs } from './media.rules.ts';
 import type { Ended } from './media.run.ts';
-import { type Listing, listingOf, type SoundTrack } from './media.tracks.ts';
+import { isHeadless, type Listing, listingOf, type SoundTrack } from './media.tracks.ts';
 
 /** A silence, milliseconds. */
 export interface SilentSpan {
@@ -31,7 +31,7 @@ interface Decoded extends Silences {
   samples: number | undefined;
 }
 
-/** One track, heard by itself; `levels` where its channels were measured. */
+/** One track, heard by itself; `levels` where its channels were measured. Its length is 0 where it has no packet. */
 interface TrackHeard extends Decoded {
   track: SoundTrack;
   levels?: Levels;
@@ -40,6 +40,8 @@ interface TrackHeard extends Decoded {
 const mostSilences = 20_000;
 const headBytes = 128;
 const keptListing = 256 * 1024;
+/** Of the track that is decoded: it is declared, and has no packet. */
+const nothingRead = /: 0 packets read \(0 bytes\); 0 frames decoded/;
 /** What a head says of its length is rounded by packets and pictures: so much less is no loss. */
 const rounding = { ms: 300, share: 0.02 };
 
@@ -58,15 +60,16 @@ export class MediaListener {
 
   /** The same, and where the last packet of its tracks ends, milliseconds, without decoding. Throws `MediaRefused`. */
   async length(file: string, signal: AbortSignal): Promise<{ listing: Listing; durationMs: number }> {
-    const { listing, ...first } = await this.#look(file, (places) => lengthArgs(places, 0), signal);
-    let { durationMs, code } = first;
-    for (const { n } of listing.tracks.slice(1)) {
-      const other = await this.#look(file, (places) => lengthArgs(places, n), signal);
-      durationMs = Math.max(durationMs, other.durationMs);
-      code ||= other.code;
+    const first = await this.#look(file, (places) => lengthArgs(places, 0), signal);
+    let durationMs = 0;
+    for (const { n, isKnown } of first.listing.tracks) {
+      if (!isKnown) continue;
+      const look = n === 0 ? first : await this.#look(file, (places) => lengthArgs(places, n), signal);
+      // One of several that is damaged adds nothing.
+      if (look.code === 0) durationMs = Math.max(durationMs, look.durationMs);
     }
-    if (durationMs <= 0 || code !== 0) throw new MediaRefused('damaged');
-    return { listing, durationMs };
+    if (durationMs <= 0) throw new MediaRefused('damaged');
+    return { listing: first.listing, durationMs };
   }
 
   async #look(
@@ -89,18 +92,24 @@ export class MediaListener {
   async hear(file: string, signal: AbortSignal): Promise<PieceHeard> {
     const listing = await this.listing(file, signal);
     const { format, tracks: listed, saidMs = 0 } = listing;
-    const known = listed.filter(({ isKnown }) => isKnown);
+    // One without a head may begin later than where it was looked for.
+    const tried = listed.filter((track) => track.isKnown || isHeadless(track));
     const heard: TrackHeard[] = [];
-    for (const track of known) {
+    for (const track of tried) {
       const one = await this.#track(file, track, signal).catch((error: unknown) => {
         // One of several that is damaged is a track that is not heard.
-        if (known.length > 1 && error instanceof MediaRefused) return undefined;
+        if (tried.length > 1 && error instanceof MediaRefused) return undefined;
         throw error;
       });
       if (one) heard.push(one);
     }
-    if (heard.length === 0) throw new MediaRefused('damaged');
-    const { tracks, lacks } = chosen(listed, heard);
+    const empty = new Set(heard.filter(({ durationMs }) => durationMs === 0).map(({ track }) => track));
+    const holding = heard.filter(({ track }) => !empty.has(track));
+    if (holding.length === 0) throw new MediaRefused('damaged');
+    const { tracks, lacks } = chosen(
+      listed.filter((track) => !empty.has(track)),
+      holding,
+    );
     const [first] = tracks;
     const own = heard.find(({ track }) => track.n === first?.n);
     const isAsMeasured = first?.channel === undefined && (first?.added ?? []).length === own?.track.added.length;
@@ -114,7 +123,8 @@ export class MediaListener {
   }
 
   async #track(file: string, track: SoundTrack, signal: AbortSignal): Promise<TrackHeard> {
-    const { n, channels = Infinity, added } = track;
+    const { n, channels: count, added } = track;
+    const channels = count || Infinity;
     if (channels === 1 || channels > mostMeasured)
       return { track, ...(await this.#silences(file, [{ n, added }], signal)) };
     const sum: number[] = [];
@@ -150,7 +160,8 @@ export class MediaListener {
       silences.push({ startMs, endMs: Math.round(Number(at) * 1000) });
       startMs = undefined;
     });
-    if (ended.code !== 0 || durationMs <= 0) throw faultOf(ended);
+    const isEmpty = durationMs <= 0 && nothingRead.test(ended.said);
+    if (ended.code !== 0 || (durationMs <= 0 && !isEmpty)) throw faultOf(ended);
     // One that lasts to the end has no end of its own.
     if (startMs !== undefined && startMs < durationMs) silences.push({ startMs, endMs: durationMs });
     const [, samples] = /frames decoded \((\d+) samples\)/.exec(ended.said) ?? [];
@@ -185,6 +196,7 @@ function chosen(
  * its head says.
  */
 function isTrimmed({ samples = 0, durationMs, track }: TrackHeard): boolean {
+  if (track.sampleRate < 1) return false;
   const heldMs = (samples * 1_000) / track.sampleRate / (track.codec.startsWith('aac') ? 2 : 1);
   return durationMs + Math.max(rounding.ms, heldMs * rounding.share) < heldMs;
 }

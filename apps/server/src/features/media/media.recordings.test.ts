@@ -169,6 +169,7 @@ describe('which tracks are heard', () => {
     isDefault: n === 0,
     isAside: false,
     isKnown: true,
+    isRepeat: false,
     sounds: true,
     ...more,
   });
@@ -187,7 +188,14 @@ describe('which tracks are heard', () => {
     ['a language beside a track that names none', [track(0, { language: 'eng' }), track(1)], [0, 1], false],
     ['no comment', [track(0), track(1, { isAside: true })], [0], true],
     ['a comment that is all', [track(0, { sounds: false }), track(1, { isAside: true })], [1], false],
-    ['what is known, of several codings', [track(0, { isKnown: false }), track(1)], [1], true],
+    ['what can be read, of several', [track(0, { isKnown: false }), track(1)], [1], true],
+    ['one coding of the same sound', [track(0, { isKnown: false, isRepeat: true }), track(1)], [1], false],
+    [
+      'no coding that is not read, of another language',
+      [track(0), track(1, { isKnown: false, isRepeat: true, language: 'fra' })],
+      [0],
+      true,
+    ],
     [
       'the default of silent ones',
       [track(0, { sounds: false, isDefault: false }), track(1, { sounds: false, isDefault: true })],
@@ -272,6 +280,32 @@ describe('what a file says of itself', () => {
       [tracks[0]?.language, tracks[0]?.isDefault, tracks[0]?.isAside, tracks[0]?.channels],
       ['en-GB', true, false, 2],
     );
+  });
+});
+
+describe('tracks that are not read beside one that is', () => {
+  const listed = (...lines: string[]) =>
+    listingOf(["Input #0, mov,mp4, from 'file:/input':", ...lines].join('\n'), Buffer.from(''));
+  const healthy =
+    '  Stream #0:0[0x1](und): Audio: aac (LC) (mp4a / 0x6134706D), 48000 Hz, stereo, fltp, 176 kb/s (default)';
+  const choices = (...lines: string[]) =>
+    tracksHeard(listed(...lines).tracks.map((track) => ({ ...track, sounds: track.isKnown })));
+
+  test('spatial sound of a phone beside the same as AAC is no lack', () => {
+    const spatial = '  Stream #0:1[0x2](und): Audio: none (apac / 0x63617061), 48000 Hz, 4.0, 417 kb/s (default)';
+    assert.deepEqual(choices(healthy, spatial), { tracks: [0], isPart: false });
+  });
+
+  test('one without a head refuses no file, and is none when it is alone', () => {
+    const headless = '  Stream #0:1[0x101]: Audio: aac ([15][0][0][0] / 0x000F), 0 channels, fltp';
+    assert.deepEqual(choices(headless, healthy), { tracks: [1], isPart: false });
+    assert.throws(() => listed(headless), { reason: 'damaged' });
+  });
+
+  test('one of more samples than are decoded refuses no file, and is a lack', () => {
+    const large = '  Stream #0:1: Audio: pcm_s16le, 192000 Hz, 16 channels, s16, 49152 kb/s';
+    assert.deepEqual(choices(healthy, large), { tracks: [0], isPart: true });
+    assert.throws(() => listed(large), { reason: 'unsupported' });
   });
 });
 

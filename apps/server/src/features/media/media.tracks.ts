@@ -80,10 +80,7 @@ export function listingOf(said: string, head: Uint8Array): Listing {
   if (tracks.length === 0) throw new MediaRefused('not_audio');
   const heard = tracks.filter(({ isKnown }) => isKnown);
   const [first] = heard;
-  if (!first) throw new MediaRefused('unsupported');
-  if (heard.some(({ channels, sampleRate }) => channels === 0 || sampleRate < 1)) throw new MediaRefused('damaged');
-  if (heard.some(({ channels = 64, sampleRate }) => channels * sampleRate > mostSamplesASecond))
-    throw new MediaRefused('unsupported');
+  if (!first) throw new MediaRefused(tracks.some(isHeadless) ? 'damaged' : 'unsupported');
   const isVideo = streams.some(([, , kind, text = '']) => kind === 'Video' && !text.includes('(attached pic)'));
   const { format, contentType } = typeOf(container, { head, isVideo, isQuickTime: isQuickTime(told) });
   const { codec, channels = 0, sampleRate } = first;
@@ -109,18 +106,26 @@ function addedOf(layout: string): number[] {
 function trackOf(n: number, language: string, text: string): SoundTrack {
   const [codec = ''] = /^\w+/.exec(text) ?? [];
   const [, rate = '0', layout = ''] = /, (\d+) Hz, ([^,]+)/.exec(text) ?? [];
+  const channels = channelsOf(layout);
+  const sampleRate = Number(rate);
+  const isRead = codecs.has(codec);
+  const isEmpty = channels === 0 || sampleRate < 1;
   return {
     n,
     language: unknownLanguages.has(language) ? '' : language,
     isDefault: text.includes(' (default)'),
     isAside: /\((?:comment|visual impaired|descriptions|karaoke|clean effects)\)/.test(text),
-    isKnown: codecs.has(codec),
+    isKnown: isRead && !isEmpty && (channels ?? mostChannels) * sampleRate <= mostSamplesASecond,
+    isRepeat: !isRead || isEmpty,
     codec,
-    channels: channelsOf(layout),
+    channels,
     added: addedOf(layout),
-    sampleRate: Number(rate),
+    sampleRate,
   };
 }
+
+/** Its packets did not come where ffmpeg looks for its head: it has none, or begins late. */
+export const isHeadless = ({ isRepeat, codec }: SoundTrack): boolean => isRepeat && codecs.has(codec);
 
 const isQuickTime = (lines: readonly string[]): boolean => lines.some((line) => /^ {4}major_brand +: qt/.test(line));
 
