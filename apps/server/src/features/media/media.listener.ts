@@ -38,7 +38,8 @@ interface TrackHeard extends Decoded {
 }
 
 const mostSilences = 20_000;
-const headBytes = 128;
+/** A WAV has what its recorder tells of itself before its samples: 900 bytes for broadcasts. */
+const headBytes = 4_096;
 const keptListing = 256 * 1024;
 /** Of the track that is decoded: it is declared, and has no packet. */
 const nothingRead = /: 0 packets read \(0 bytes\); 0 frames decoded/;

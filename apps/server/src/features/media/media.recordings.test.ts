@@ -262,6 +262,26 @@ describe('what a file says of itself', () => {
     for (const [name, those] of Object.entries(effects)) assert.deepEqual(effectsOf(name), those, name);
   });
 
+  test('the length of a WAV is in its chunk of samples, not where a text has that word', () => {
+    const chunk = (kind: string, body: Buffer): Buffer => {
+      const head = Buffer.alloc(8);
+      head.write(kind);
+      head.writeUInt32LE(body.length, 4);
+      return Buffer.concat([head, body, Buffer.alloc(body.length % 2)]);
+    };
+    const plain = wavHead(64_000);
+    const saidMs = (...chunks: Buffer[]): number | undefined => {
+      const head = Buffer.concat([plain.subarray(0, 12), ...chunks, plain.subarray(36)]);
+      const said = ["Input #0, wav, from 'file:/input':", '  Stream #0:0: Audio: pcm_s16le, 16000 Hz, 1 channels, s16'];
+      return listingOf(said.join('\n'), head).saidMs;
+    };
+    const format = plain.subarray(12, 36);
+    assert.equal(saidMs(format), 2_000);
+    assert.equal(saidMs(format, chunk('LIST', Buffer.from('INFOICMT....data0000000'))), 2_000);
+    assert.equal(saidMs(chunk('bext', Buffer.alloc(602, 'data')), format), 2_000);
+    assert.equal(saidMs(chunk('LIST', Buffer.alloc(9_000, 'data'))), undefined);
+  });
+
   test('a name that a stranger gave is no track', () => {
     const said = [
       "Input #0, matroska,webm, from 'file:/input':",

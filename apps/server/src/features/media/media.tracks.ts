@@ -59,6 +59,8 @@ export function effectsOf(layout: string): number[] {
 const streamLine = /^ {2}Stream #0:\d+(?:\[[^\]]*\])?(?:\(([\w-]+)\))?: (\w+)(?:: (.*))?$/;
 /** As many as ffmpeg's `pan` takes. */
 const mostChannels = 64;
+/** Bytes of a Matroska in which its kind stands. */
+const mostDocType = 128;
 /** So large a size says that it was not known. */
 const unknownSize = 0x7fff_0000;
 const unknownLanguages = new Set(['und', 'mul', 'mis', 'zxx']);
@@ -134,7 +136,7 @@ function typeOf(
   { head, isVideo, isQuickTime }: { head: Uint8Array; isVideo: boolean; isQuickTime: boolean },
 ): { format: string; contentType: string } {
   if (format === 'mp4' && isQuickTime) return { format, contentType: 'video/quicktime' };
-  const isWebm = format === 'matroska' && Buffer.from(head).toString('latin1').includes('webm');
+  const isWebm = format === 'matroska' && Buffer.from(head).toString('latin1', 0, mostDocType).includes('webm');
   const type = isWebm ? 'audio/webm' : contentType;
   return { format: isWebm ? 'webm' : format, contentType: isVideo ? type.replace(/^audio/, 'video') : type };
 }
@@ -148,12 +150,17 @@ function lengthOf(lines: readonly string[]): number | undefined {
   return undefined;
 }
 
-/** Of a WAV by its head: ffmpeg goes by what is there. A recorder that does not know yet writes the largest number. */
+/** Of a WAV by the chunks of its head: ffmpeg goes by what is there. A recorder that does not know yet writes the largest number. */
 function wavLength(head: Uint8Array): number | undefined {
   const bytes = Buffer.from(head);
-  const at = bytes.indexOf('data');
-  if (at < 36 || at + 8 > bytes.length || bytes.toString('latin1', 12, 16) !== 'fmt ') return undefined;
-  const size = bytes.readUInt32LE(at + 4);
-  const rate = bytes.readUInt32LE(28);
-  return size >= unknownSize || rate === 0 ? undefined : Math.round((size * 1_000) / rate);
+  if (bytes.toString('latin1', 0, 4) !== 'RIFF') return undefined;
+  let rate = 0;
+  for (let at = 12; at + 8 <= bytes.length; ) {
+    const kind = bytes.toString('latin1', at, at + 4);
+    const size = bytes.readUInt32LE(at + 4);
+    if (kind === 'data') return size >= unknownSize || rate === 0 ? undefined : Math.round((size * 1_000) / rate);
+    if (kind === 'fmt ' && at + 20 <= bytes.length) rate = bytes.readUInt32LE(at + 16);
+    at += 8 + size + (size % 2);
+  }
+  return undefined;
 }
