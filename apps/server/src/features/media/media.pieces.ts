@@ -7,6 +7,11 @@ export const mostPieces = 200;
 /** Boxes of an MP4 that are looked at: a file in fragments has two a second. */
 const mostBoxes = 100_000;
 const chunkBytes = 1024 * 1024;
+/** Places of a mark that are looked at in a file: those of its recordings, and what looks like them. 10 ms of this thread. */
+const mostCandidates = 10_000;
+/** Tags at the begin of an MP3 that are passed over, and zeros behind each. */
+const mostTags = 16;
+const mostPadding = 256 * 1024;
 /** More than any head that is looked for, and the page of Ogg that may stand before it. */
 const overlapBytes = 72 * 1024;
 
@@ -21,9 +26,26 @@ interface Head {
 const text = (bytes: Buffer, from: number, to: number): string => bytes.toString('latin1', from, to);
 const always = (): boolean => true;
 
+/** Whether bytes stand at a place; a name is searched in a stranger's megabytes, so no text is made of them. */
+const stands = (bytes: Buffer, at: number, wanted: Buffer): boolean =>
+  at >= 0 &&
+  at + wanted.length <= bytes.length &&
+  bytes.compare(wanted, 0, wanted.length, at, at + wanted.length) === 0;
+const named = (name: string): Buffer => Buffer.from(name, 'latin1');
+const [riff, form, comm, fver] = ['RIFF', 'FORM', 'COMM', 'FVER'].map(named) as [Buffer, Buffer, Buffer, Buffer];
+const docTypes = [named('webm'), named('matroska')];
+const [narrow, wide] = [named('\n'), named('-WB\n')];
+
 const matroska: Head = {
   mark: Buffer.from([0x1a, 0x45, 0xdf, 0xa3]),
-  isHead: (bytes, at) => /\x42\x82[\x80-\x90](?:webm|matroska)/.test(text(bytes, at + 4, at + 64)),
+  isHead: (bytes, at) => {
+    for (let type = at + 4; type < at + 64 && type + 2 < bytes.length; type += 1) {
+      if (bytes[type] !== 0x42 || bytes[type + 1] !== 0x82) continue;
+      const size = bytes[type + 2] as number;
+      if (size >= 0x80 && size <= 0x90 && docTypes.some((name) => stands(bytes, type + 3, name))) return true;
+    }
+    return false;
+  },
 };
 const ogg: Head = {
   mark: Buffer.from('OggS\0\x02\0\0\0\0\0\0\0\0', 'latin1'),
@@ -32,28 +54,39 @@ const ogg: Head = {
 const wave: Head = {
   mark: Buffer.from('WAVEfmt '),
   before: 8,
-  isHead: (bytes, at) => text(bytes, at, at + 4) === 'RIFF',
+  isHead: (bytes, at) => stands(bytes, at, riff),
 };
 const aiff: Head = {
   mark: Buffer.from('AIF'),
   before: 8,
-  isHead: (bytes, at) => /^FORM[^]{4}AIF[FC](?:COMM|FVER)/.test(text(bytes, at, at + 16)),
+  isHead: (bytes, at) =>
+    stands(bytes, at, form) &&
+    (bytes[at + 11] === 0x46 || bytes[at + 11] === 0x43) &&
+    (stands(bytes, at + 12, comm) || stands(bytes, at + 12, fver)),
 };
 const flac: Head = {
   mark: Buffer.from('fLaC'),
-  isHead: (bytes, at) => /^[\0\x80]\0\0\x22/.test(text(bytes, at + 4, at + 8)),
+  isHead: (bytes, at) =>
+    (bytes[at + 4] === 0 || bytes[at + 4] === 0x80) &&
+    bytes[at + 5] === 0 &&
+    bytes[at + 6] === 0 &&
+    bytes[at + 7] === 0x22,
 };
 const amr: Head = {
   mark: Buffer.from('#!AMR'),
-  isHead: (bytes, at) => /^(?:-WB)?\n/.test(text(bytes, at + 5, at + 9)),
+  isHead: (bytes, at) => stands(bytes, at + 5, narrow) || stands(bytes, at + 5, wide),
 };
 const caf: Head = { mark: Buffer.from('caff\0\x01\0\0desc', 'latin1'), isHead: always };
 /** The first frame of an MP3 that says how long it is: 32, 17 or 9 bytes of side information stand before the mark. */
 const mp3 = (mark: string, side: number): Head => ({
   mark: Buffer.from(mark),
   before: 4 + side,
-  isHead: (bytes, at) =>
-    /^\xff[\xf2-\xfb]/.test(text(bytes, at, at + 2)) && bytes.subarray(at + 4, at + 4 + side).every((one) => one === 0),
+  isHead: (bytes, at) => {
+    const second = bytes[at + 1] as number;
+    if (bytes[at] !== 0xff || second < 0xf2 || second > 0xfb) return false;
+    for (let n = at + 4; n < at + 4 + side; n += 1) if (bytes[n] !== 0) return false;
+    return true;
+  },
 });
 const mp3s = ['Xing', 'Info'].flatMap((mark) => [32, 17, 9].map((side) => mp3(mark, side)));
 
@@ -70,38 +103,67 @@ function headsOf(first: Buffer): readonly Head[] {
   return [];
 }
 
-/** Where recordings begin in a file of several that were put one behind the other; `[0]` for one. At most `mostPieces` + 1. */
-export async function beginningsOf(file: string): Promise<number[]> {
+/** Where recordings begin in a file. */
+interface Beginnings {
+  /** `[0]` for one; at most `mostPieces` + 1. */
+  begins: number[];
+  /** The file was looked through to its end: it is not where too much in it looks like a head. */
+  isLookedThrough: boolean;
+}
+
+/** Where recordings begin in a file of several that were put one behind the other. */
+export async function beginningsOf(file: string): Promise<Beginnings> {
   await using handle = await open(file);
   const { size } = await handle.stat();
-  const first = Buffer.alloc(12);
-  await handle.read(first, 0, 12, 0);
-  // An MP3's own head stands behind its tags.
-  const tags = text(first, 0, 3) === 'ID3' ? 10 + tagBytes(first) : 0;
   const read = async (at: number, bytes: Buffer): Promise<Buffer> =>
     bytes.subarray(0, (await handle.read(bytes, 0, bytes.length, at)).bytesRead);
+  const first = await read(0, Buffer.alloc(12));
   if (/^(?:ftyp|moov|mdat|wide|free|skip)$/.test(text(first, 4, 8))) return await boxesOf(read, size);
   const heads = headsOf(first);
-  const found = heads.length > 0 ? await scan(read, size, heads) : [];
+  // An MP3's own head stands behind its tags.
+  const own = await afterTags(read);
+  const { found, isLookedThrough } = await scan(read, size, heads);
   const begins = heads[0] === ogg ? await chainsOf(read, found) : found;
-  return [0, ...begins.filter((at) => at > tags)].slice(0, mostPieces + 1);
+  return { begins: [0, ...begins.filter((at) => at > own)].slice(0, mostPieces + 1), isLookedThrough };
 }
 
 const tagBytes = (head: Buffer): number => [...head.subarray(6, 10)].reduce((sum, byte) => sum * 128 + (byte & 127), 0);
 
 type Read = (at: number, bytes: Buffer) => Promise<Buffer>;
 
-/** Every place of a head, in order. */
-async function scan(read: Read, size: number, heads: readonly Head[]): Promise<number[]> {
+/** Where tags at the begin of a file end: several ID3, each with zeros behind it; 0 where there is none. */
+async function afterTags(read: Read): Promise<number> {
+  let at = 0;
+  for (let n = 0; n < mostTags; n += 1) {
+    const head = await read(at, Buffer.alloc(10));
+    if (head.length < 10 || text(head, 0, 3) !== 'ID3') break;
+    const footer = ((head[5] as number) & 0x10) === 0 ? 0 : 10;
+    at += 10 + tagBytes(head) + footer;
+    const padding = await read(at, Buffer.alloc(mostPadding));
+    const zeros = padding.findIndex((byte) => byte !== 0);
+    at += zeros < 0 ? padding.length : zeros;
+  }
+  return at;
+}
+
+/** Every place of a head, in order, until too much looks like one. */
+async function scan(
+  read: Read,
+  size: number,
+  heads: readonly Head[],
+): Promise<{ found: number[]; isLookedThrough: boolean }> {
   const found = new Set<number>();
-  const bytes = Buffer.alloc(chunkBytes + overlapBytes);
-  for (let at = 0; at < size && found.size <= mostPieces * 4; at += chunkBytes) {
+  const bytes = Buffer.alloc(heads.length > 0 ? chunkBytes + overlapBytes : 0);
+  let left = mostCandidates;
+  for (let at = 0; heads.length > 0 && at < size && left > 0; at += chunkBytes) {
     const chunk = await read(at, bytes);
     for (const { mark, before = 0, isHead } of heads)
-      for (let from = chunk.indexOf(mark); from >= 0; from = chunk.indexOf(mark, from + 1))
+      for (let from = chunk.indexOf(mark); from >= 0 && left > 0; from = chunk.indexOf(mark, from + 1)) {
+        left -= 1;
         if (from >= before && isHead(chunk, from - before)) found.add(at + from - before);
+      }
   }
-  return [...found].sort((a, b) => a - b);
+  return { found: [...found].sort((a, b) => a - b), isLookedThrough: left > 0 };
 }
 
 /** Of first pages of Ogg, those that begin a chain: streams that are heard at once have theirs one behind the other. */
@@ -118,11 +180,13 @@ async function chainsOf(read: Read, pages: readonly number[]): Promise<number[]>
 }
 
 /** Where files of MP4 begin in one: where a `ftyp`, or a `moov` of one without, stands after a `moov`. */
-async function boxesOf(read: Read, size: number): Promise<number[]> {
+async function boxesOf(read: Read, size: number): Promise<Beginnings> {
   const begins = [0];
+  let at = 0;
+  let n = 0;
   let hasMoov = false;
   let first = '';
-  for (let at = 0, n = 0; at + 8 <= size && n < mostBoxes && begins.length <= mostPieces; n += 1) {
+  for (; at + 8 <= size && n < mostBoxes && begins.length <= mostPieces; n += 1) {
     const head = await read(at, Buffer.alloc(16));
     const kind = text(head, 4, 8);
     first ||= kind;
@@ -137,20 +201,20 @@ async function boxesOf(read: Read, size: number): Promise<number[]> {
     if (length < 8) break;
     at += length;
   }
-  return begins;
+  return { begins, isLookedThrough: n < mostBoxes };
 }
 
 /**
  * Cuts a file, in place, where another recording begins in it: a browser's recorder that was stopped and started, files that
  * were put one behind the other. Answers its pieces in order; the others stand beside it. `isWhole` is false when it
- * holds more than are read.
+ * holds more than are read, or was not looked through.
  */
 export async function cutPieces(file: string): Promise<{ files: string[]; isWhole: boolean }> {
-  const begins = await beginningsOf(file);
-  if (begins.length === 1) return { files: [file], isWhole: true };
+  const { begins, isLookedThrough } = await beginningsOf(file);
+  const isWhole = isLookedThrough && begins.length <= mostPieces;
+  if (begins.length === 1) return { files: [file], isWhole };
   const { size } = await stat(file);
   const files = [file];
-  const isWhole = begins.length <= mostPieces;
   for (const [n, start] of begins.entries()) {
     if (n === 0 || n >= mostPieces) continue;
     const piece = `${file}.${n}`;

@@ -330,11 +330,12 @@ describe('tracks that are not read beside one that is', () => {
 });
 
 describe('files of many recordings', () => {
+  const one = { begins: [0], isLookedThrough: true };
   test('as many are read as may be, and that there are more is said', async () => {
     const file = join(folder, 'many');
-    const one = Buffer.concat([wavHead(32), Buffer.alloc(32)]);
-    writeFileSync(file, Buffer.concat(Array.from({ length: mostPieces + 50 }, () => one)));
-    assert.equal((await beginningsOf(file)).length, mostPieces + 1);
+    const short = Buffer.concat([wavHead(32), Buffer.alloc(32)]);
+    writeFileSync(file, Buffer.concat(Array.from({ length: mostPieces + 50 }, () => short)));
+    assert.equal((await beginningsOf(file)).begins.length, mostPieces + 1);
     const { files, isWhole } = await media.pieces(file);
     assert.deepEqual([files.length, isWhole], [mostPieces, false]);
   });
@@ -343,9 +344,45 @@ describe('files of many recordings', () => {
     const heads = ['RIFF', 'WAVEfmt', 'OggS', 'fLaC', 'ftypisom', '\x1a\x45\xdf\xa3webm', 'Xing', 'Info'].join('....');
     const wav = join(folder, 'marks');
     writeFileSync(wav, Buffer.concat([wavHead(heads.length), Buffer.from(heads, 'latin1')]));
-    assert.deepEqual(await beginningsOf(wav), [0]);
+    assert.deepEqual(await beginningsOf(wav), one);
     const lying = join(folder, 'boxes');
     writeFileSync(lying, Buffer.from('\0\0\0\x08ftyp\0\0\0\x01moov\xff\xff\xff\xff\xff\xff\xff\xffftyp', 'latin1'));
-    assert.deepEqual(await beginningsOf(lying), [0]);
+    assert.deepEqual(await beginningsOf(lying), one);
+  });
+
+  test('where too much looks like the begin of one, the search ends, and it is said', async () => {
+    for (const mark of ['\x1a\x45\xdf\xa3', 'RIFF\0\0\0\0WAVEfmt ', 'Xing']) {
+      const head = mark === 'Xing' ? '\xff\xfb\x90\0' : mark;
+      const file = join(folder, 'much');
+      const marks = Buffer.alloc(3 * 1024 * 1024, mark, 'latin1');
+      writeFileSync(file, Buffer.concat([Buffer.from(head, 'latin1'), Buffer.alloc(36), marks]));
+      assert.equal((await beginningsOf(file)).isLookedThrough, false, mark);
+      assert.equal((await media.pieces(file)).isWhole, false, mark);
+    }
+  });
+
+  test('an MP3 behind several tags and zeros is one, and another behind it begins', async () => {
+    const tag = Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\x20', 'latin1'), Buffer.alloc(32, 't')]);
+    const footed = Buffer.concat([Buffer.from('ID3\x04\0\x10\0\0\0\x05', 'latin1'), Buffer.alloc(15, 'f')]);
+    const frame = Buffer.concat([
+      Buffer.from([0xff, 0xfb, 0x90, 0]),
+      Buffer.alloc(32),
+      Buffer.from('Xing'),
+      Buffer.alloc(400, 7),
+    ]);
+    const file = join(folder, 'tags');
+    for (const before of [
+      [],
+      [tag],
+      [tag, tag],
+      [tag, Buffer.alloc(2_000)],
+      [footed, tag, Buffer.alloc(70_000), tag],
+    ]) {
+      writeFileSync(file, Buffer.concat([...before, frame]));
+      assert.deepEqual(await beginningsOf(file), one);
+      const whole = Buffer.concat([...before, frame]);
+      writeFileSync(file, Buffer.concat([whole, frame]));
+      assert.deepEqual((await beginningsOf(file)).begins, [0, whole.length]);
+    }
   });
 });
