@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { systemClock } from '../../kernel/base/clock.ts';
 import { createLog } from '../../kernel/base/log.ts';
-import { suiteSeed } from '../../testing.random.ts';
 import { levelArgs, partArgs, silenceArgs, spansArgs, tracksArgs } from './media.args.ts';
 import { spansOf } from './media.clips.ts';
 import { type TrackChoice, channelOf, tracksHeard } from './media.hearing.ts';
@@ -41,14 +40,12 @@ async function outcomeOf(recipe: Recipe, n: number) {
   return { hears: tonesIn(file), degraded: lacks, durationMs, packetsMs };
 }
 
-/** Each run makes every eighth, which chance chooses: ffmpeg takes a fifth of a second to start, and each recording takes seven of it. */
+/** Each run makes one of each kind: ffmpeg takes a fifth of a second to start, and each recording takes seven of it. */
 const isAll = process.env['SVC_TEST_RECORDINGS'] === 'all';
-const every = isAll ? 1 : 8;
-const turn = suiteSeed % every;
 
 describe('the labelled set of recordings: all sound is heard, once and in order, or is named', () => {
   for (const [n, recipe] of recipes.entries()) {
-    if (n % every !== turn) continue;
+    if (!isAll && recipe.isKind === undefined) continue;
     test(recipe.name, async () => {
       const { hears, ms = 0, slackMs, degraded = [], refused } = recipe;
       if (refused !== undefined) {
@@ -354,7 +351,7 @@ describe('files of many recordings', () => {
     for (const mark of ['\x1a\x45\xdf\xa3', 'RIFF\0\0\0\0WAVEfmt ', 'Xing']) {
       const head = mark === 'Xing' ? '\xff\xfb\x90\0' : mark;
       const file = join(folder, 'much');
-      const marks = Buffer.alloc(3 * 1024 * 1024, mark, 'latin1');
+      const marks = Buffer.alloc(256 * 1024, mark, 'latin1');
       writeFileSync(file, Buffer.concat([Buffer.from(head, 'latin1'), Buffer.alloc(36), marks]));
       assert.equal((await beginningsOf(file)).isLookedThrough, false, mark);
       assert.equal((await media.pieces(file)).isWhole, false, mark);
