@@ -11,7 +11,7 @@ import { type EmbeddedPostgres, stopPostgres } from '../apps/server/src/postgres
 import { installSystemPackages } from './system-packages.ts';
 import { removeLeftAccounts } from './test/account.ts';
 import { changedSince, testsOf } from './test/changed.ts';
-import { keepCosts, machineSeconds, readCosts, shipCosts } from './test/costs.ts';
+import { keepCosts, machineSeconds, processSeconds, readCosts, shipCosts } from './test/costs.ts';
 import type { Family } from './test/family.ts';
 import { type Outcomes, outcomeOf, runFiles } from './test/files.ts';
 import { type Needs, needDatabase, type Piece, piecesOf, startPrograms } from './test/lanes.ts';
@@ -207,6 +207,9 @@ async function runLane(out: Writable): Promise<void> {
   }
 }
 
+/** Seconds that the database server has worked, once it is stopped. */
+let ofDatabase: number | undefined;
+
 async function end(): Promise<void> {
   clearInterval(looking);
   // A lane whose file is ended here takes no other one.
@@ -214,7 +217,10 @@ async function end(): Promise<void> {
   endBuild();
   for (const family of families) family.killWhole();
   if (node && 'close' in node) await node.close();
-  if (postgres) await stopPostgres(postgres);
+  if (postgres) {
+    ofDatabase = processSeconds(postgres.pid);
+    await stopPostgres(postgres);
+  }
   scratch.remove();
   removeLeftAccounts();
 }
@@ -240,4 +246,4 @@ if (!ended) {
 keepCosts(root, costsOf(total));
 if (options.reach) keepReach(root, new Map([...total].flatMap(([file, { ran }]) => (ran ? [[file, ran]] : []))));
 if (options.costs) shipCosts(root, costsOf(total));
-process.exit(report(total, { missing, notes, lanes: laneCount, begun }));
+process.exit(report(total, { missing, notes, lanes: laneCount, begun, ofDatabase }));

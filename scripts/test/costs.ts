@@ -64,19 +64,22 @@ export function machineSeconds(): number | undefined {
   return line === '' ? undefined : (user + nice + system + interrupts + soft) / ticks;
 }
 
+/** Seconds that a process and those of its children that ended have worked; undefined where nothing says so. */
+export function processSeconds(pid: number | 'self'): number | undefined {
+  const text = textOf(`/proc/${pid}/stat`);
+  if (text === '') return undefined;
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) / ticks;
+}
+
 /**
  * Seconds of processors that this process and what it started have used: all of it by an account, else its ended
  * children.
  */
 export function ownSeconds(account?: string): number {
   if (account !== undefined) return Number(textOf(account)) / 1e9;
-  const text = textOf('/proc/self/stat');
-  if (text === '') {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1e6;
-  }
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) / ticks;
+  const { user, system } = process.cpuUsage();
+  return processSeconds('self') ?? (user + system) / 1e6;
 }
 
 function textOf(path: string): string {

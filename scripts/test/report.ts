@@ -13,6 +13,8 @@ interface About {
   readonly lanes: number;
   /** `machineSeconds` at its begin. */
   readonly begun: number | undefined;
+  /** Seconds that the database server of the run has worked; undefined where it had none. */
+  readonly ofDatabase: number | undefined;
 }
 
 /** What each file took. */
@@ -24,7 +26,7 @@ export const costsOf = (outcomes: Outcomes): Costs =>
  * that counts.
  * Answers the status to exit with.
  */
-export function report(outcomes: Outcomes, { missing, notes, lanes, begun }: About): number {
+export function report(outcomes: Outcomes, { missing, notes, ...about }: About): number {
   const all = [...outcomes.values()];
   const failures = all.flatMap((outcome) => outcome.failures);
   const faults = all.flatMap((outcome) => outcome.faults);
@@ -32,7 +34,7 @@ export function report(outcomes: Outcomes, { missing, notes, lanes, begun }: Abo
   const passed = all.reduce((sum, outcome) => sum + outcome.passed, 0);
   const failed = failures.length + faults.length;
   const lines = [
-    ...costLines(outcomes, lanes, begun),
+    ...costLines(outcomes, about),
     ...notes,
     ...skips.map((line) => `not run here: ${line}`),
     ...missing.map((line) => `missing here: ${line}`),
@@ -45,14 +47,15 @@ export function report(outcomes: Outcomes, { missing, notes, lanes, begun }: Abo
 }
 
 /** Processor time is what a slow suite is made of: on a busy machine the clock says little. */
-function costLines(outcomes: Outcomes, lanes: number, begun: number | undefined): string[] {
+function costLines(outcomes: Outcomes, { lanes, begun, ofDatabase }: Omit<About, 'missing' | 'notes'>): string[] {
   const costs = [...costsOf(outcomes)];
   const ofLanes = costs.reduce((sum, [, { cpu }]) => sum + cpu, 0);
   const end = machineSeconds();
   const ofMachine = begun === undefined || end === undefined ? '' : `${Math.round(end - begun)} s of this machine, `;
+  const inDatabase = ofDatabase === undefined ? '' : `, ${Math.round(ofDatabase)} s in their database server`;
   const dear = costs.toSorted(([, a], [, b]) => b.cpu - a.cpu).slice(0, mostDear);
   return [
-    `processor time: ${ofMachine}${Math.round(ofLanes)} s in tests and what they started; ${Math.round(performance.now() / 1000)} s passed in ${lanes} lanes`,
+    `processor time: ${ofMachine}${Math.round(ofLanes)} s in tests and what they started${inDatabase}; ${Math.round(performance.now() / 1000)} s passed in ${lanes} lanes`,
     ...dear.map(([file, { wall, cpu }]) => `dearest: ${file}: ${cpu.toFixed(1)} s of processors, ${wall.toFixed(1)} s`),
   ];
 }
