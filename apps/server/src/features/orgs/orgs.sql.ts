@@ -55,7 +55,7 @@ export async function membersOf(db: Db, orgId: string): Promise<OrgMember[]> {
 }
 
 /** A member of an organisation. */
-export interface OrgMember {
+interface OrgMember {
   account_id: string;
   email: string | null;
   name: string | null;
