@@ -126,7 +126,8 @@ describe('what code in a sandbox tries', { skip }, () => {
           assert.equal((await t.call('DELETE', `/v1/sandboxes/${box.id}`)).status, 200);
           return;
         }
-        // A sandbox that an attempt has ended answers the next one with another status; asking each time doubles what all cost.
+        // A sandbox that an attempt has ended answers the next one with another status; asking each time doubles
+        // what all cost.
         assert.equal(status, 200, `it, or the attempt before it, ended the sandbox: ${JSON.stringify(body)}`);
         assert.deepEqual(world.hits(), []);
         world.unchanged();

@@ -115,7 +115,8 @@ if (options.reach) process.env['SVC_TEST_SOURCE'] = '1';
 else if (startPrograms(root, files)) {
   const launcher = resolve(import.meta.dirname, '../packages/programs/launch.mjs');
   process.env['SVC_TEST_BUNDLE'] = execFileSync(process.execPath, [launcher, '--folder'], { encoding: 'utf8' });
-  // Else each platform of the first minutes builds its own, in its data dir and in the midst of what is looked at there.
+  // Else each platform of the first minutes builds its own, in its data dir and in the midst of what is looked at
+  // there.
   execFileSync(process.execPath, [resolve(import.meta.dirname, '../apps/hub/build.ts')], { stdio: 'ignore' });
 }
 

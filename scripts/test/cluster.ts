@@ -5,9 +5,9 @@ import { ensurePostgres, stopPostgres } from '../../apps/server/src/postgres/emb
 import { createTemplate, renameDatabase, testDatabase } from '../../apps/server/src/testing.ts';
 
 /**
- * What a server need not do whose databases live for a minute: a tenth of its processor time, which is a fifth of that of
- * all tests. Platforms that tests start have servers of their own, with the settings of the product. `fsync` stays on:
- * doctor looks at it, and in memory it costs nothing.
+ * What a server need not do whose databases live for a minute: a tenth of its processor time, which is a fifth of
+ * that of all tests. Platforms that tests start have servers of their own, with the settings of the product. `fsync`
+ * stays on: doctor looks at it, and in memory it costs nothing.
  */
 const throwaway = ['synchronous_commit = off', 'full_page_writes = off', 'autovacuum = off', ''];
 

@@ -16,8 +16,8 @@ const takenIds: Readonly<Record<Protocol, RegExp>> = {
 };
 
 /**
- * The id of a call as makers of a protocol take it, for the call and for its result alike: in a conversation that moved from one
- * maker to another it is the former one's, such as `functions.weather:0`.
+ * The id of a call as makers of a protocol take it, for the call and for its result alike: in a conversation that
+ * moved from one maker to another it is the former one's, such as `functions.weather:0`.
  */
 export const callIdAs = (protocol: Protocol, id: string): string =>
   takenIds[protocol].test(id) ? id : `call_${createHash('sha256').update(id).digest('hex').slice(0, 24)}`;

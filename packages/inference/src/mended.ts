@@ -39,8 +39,8 @@ function choiceOfChat(choice: Value, answerId: string | undefined): Value | unde
 }
 
 /**
- * Fields of a whole answer as they should have been, where a client of the same protocol would mix its calls up: ids that
- * are missing or stand twice, input that is no text. None: it goes as it is.
+ * Fields of a whole answer as they should have been, where a client of the same protocol would mix its calls up: ids
+ * that are missing or stand twice, input that is no text. None: it goes as it is.
  */
 export function mendedReply(protocol: Protocol, body: Value): Record<string, unknown> {
   const answerId = textOf(body['id']);

@@ -111,7 +111,10 @@ async function removeOwn(path: string, content: string): Promise<void> {
   }
 }
 
-/** What the files say of locks that this process gave back while it could not reach them: nobody else may take those. */
+/**
+ * What the files say of locks that this process gave back while it could not reach them: nobody else may take
+ * those.
+ */
 const unreleased = new Set<string>();
 
 function held(path: string, content: string): Lock {

@@ -55,7 +55,8 @@ export const api = createClient({
     headers.set('x-svc-hub', '1');
     const ask = (): Promise<Response> => fetch(url, { ...init, headers, credentials: 'same-origin' });
     let answer = await ask();
-    // Another tab may have been given another cookie while this was on its way, and a request that is refused does nothing.
+    // Another tab may have been given another cookie while this was on its way, and a request that is refused does
+    // nothing.
     if ((await saysSignedOut(answer)) && !(init?.body instanceof ReadableStream)) answer = await ask();
     learnTime(answer);
     if (await saysSignedOut(answer)) for (const hear of onSignedOut) hear();

@@ -158,8 +158,8 @@ export class Identity {
   }
 
   /**
-   * Gives the browser of a login, which has these cookies, a new one, so that a copy of the former one ends with the others: the
-   * lines of `set-cookie`. Throws 401 where it was signed out since the request began.
+   * Gives the browser of a login, which has these cookies, a new one, so that a copy of the former one ends with the
+   * others: the lines of `set-cookie`. Throws 401 where it was signed out since the request began.
    */
   async renewLogin(tx: Db, loginId: string, cookies: string | undefined): Promise<string[]> {
     const token = await renewLogin(this.#kernel, tx, { loginId, shown: cookieOf(cookies, loginCookie) });

@@ -8,8 +8,8 @@ const leadMs = 2_000;
 /** Quieter than this for so long is a silence. */
 const silence = { decibels: -35, seconds: 0.3 };
 /**
- * How loud channels are is measured from 300 Hz to 2 kHz, where most of a voice is, in frames of two seconds: low effects of a film
- * (up to 120 Hz) come out 30 dB quieter.
+ * How loud channels are is measured from 300 Hz to 2 kHz, where most of a voice is, in frames of two seconds: low
+ * effects of a film (up to 120 Hz) come out 30 dB quieter.
  */
 const levels = { rate: 4_000, samples: 8_000, above: 'highpass=f=300,highpass=f=300' };
 /** More channels than these are heard added up, unmeasured. */
@@ -22,8 +22,8 @@ export interface Places {
 }
 
 /**
- * What comes before a stranger's file. Without it ffmpeg follows what the file names: a playlist called `.wav` reads local
- * files and URLs. No decoder of pictures opens, not even for a look.
+ * What comes before a stranger's file. Without it ffmpeg follows what the file names: a playlist called `.wav` reads
+ * local files and URLs. No decoder of pictures opens, not even for a look.
  */
 const untrusted = ({ input }: Places): string[] => [
   ...`-protocol_whitelist file -format_whitelist ${Object.keys(containers).join()}`.split(' '),
@@ -60,8 +60,8 @@ const quietSpans = `silencedetect=noise=${silence.decibels}dB:duration=${silence
 export const tracksArgs = (places: Places): string[] => [...unseen, 'info', ...untrusted(places)];
 
 /**
- * ffmpeg: where each packet of a track ends, a line of milliseconds each, without decoding; and which streams the file has, as
- * `tracksArgs`: a program less to start.
+ * ffmpeg: where each packet of a track ends, a line of milliseconds each, without decoding; and which streams the
+ * file has, as `tracksArgs`: a program less to start.
  */
 export const lengthArgs = (places: Places, n: number): string[] => [
   ...unseen,
@@ -108,8 +108,9 @@ export const silenceArgs = (places: Places, hearing: Pick<PieceHearing, 'tracks'
 ];
 
 /**
- * ffmpeg: the same of the sum of a track's channels (of those `added`, or the mean), and how loud the sum and each channel are, as `lavfi.astats.…` of every two
- * seconds. The bare `aresample` keeps the sum's one channel from being asked of what is split.
+ * ffmpeg: the same of the sum of a track's channels (of those `added`, or the mean), and how loud the sum and each
+ * channel are, as `lavfi.astats.…` of every two seconds. The bare `aresample` keeps the sum's one channel from being
+ * asked of what is split.
  */
 export function levelArgs(places: Places, { n, added = [] }: Pick<TrackHearing, 'n' | 'added'>): string[] {
   const { rate, samples, above } = levels;
@@ -139,7 +140,10 @@ export interface PieceReading extends Pick<PieceHearing, 'tracks'> {
   isSought: boolean;
 }
 
-/** It seeks to some time before the part and cuts by the times of samples; what cannot be sought is read from its start. */
+/**
+ * It seeks to some time before the part and cuts by the times of samples; what cannot be sought is read from its
+ * start.
+ */
 function sought(fromMs: number, isSought: boolean): { lead: number; seek: string[] } {
   const lead = isSought ? Math.min(fromMs, leadMs) : fromMs;
   return { lead, seek: fromMs > lead ? ['-ss', seconds(fromMs - lead)] : [] };
@@ -154,7 +158,10 @@ export function partArgs(places: Places, reading: PieceReading, { startMs, endMs
   return [...quiet, ...seek, ...untrusted(places), ...one, ...graph, ...output];
 }
 
-/** ffmpeg: spans of one file, one after the other in the order given, each padded with silence, as samples without a head. */
+/**
+ * ffmpeg: spans of one file, one after the other in the order given, each padded with silence, as samples without a
+ * head.
+ */
 export function spansArgs(places: Places, reading: PieceReading, spans: readonly Span[]): string[] {
   const inputs: string[] = [];
   const cuts = spans.map(({ startMs, endMs, padMs }, n) => {

@@ -1,7 +1,10 @@
 import type { PieceReading, Span } from './media.args.ts';
 import type { Hearing } from './media.hearing.ts';
 
-/** A recording: its files in order, as they were cut, and how each of them is heard; a path alone is heard by its first track. */
+/**
+ * A recording: its files in order, as they were cut, and how each of them is heard; a path alone is heard by its
+ * first track.
+ */
 export type RecordingSource = string | { files: readonly string[]; hearing: Hearing };
 
 /** A part of a recording that is joined with others, milliseconds. */
@@ -44,7 +47,10 @@ export function joinedMs(clips: readonly Clip[], gapMs: number): number {
   return sum;
 }
 
-/** The spans of files that a clip is made of; `gapMs` of silence stand after the last. What lies past the end is silence too. */
+/**
+ * The spans of files that a clip is made of; `gapMs` of silence stand after the last. What lies past the end is
+ * silence too.
+ */
 export function spansOf({ source, startMs, endMs }: Clip, gapMs: number): FileSpan[] {
   const { files, hearing } =
     typeof source === 'string' ? { files: [source], hearing: [{ ms: endMs, tracks: [{ n: 0 }] }] } : source;

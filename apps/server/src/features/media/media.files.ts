@@ -101,16 +101,18 @@ export class MediaFiles {
   }
 
   /**
-   * Cuts a file of the caller's own where another recording begins in it: a browser's recorder that was stopped and started.
-   * Answers its pieces in order; those after the first stand beside it. `isWhole` is false when it holds more than are read.
+   * Cuts a file of the caller's own where another recording begins in it: a browser's recorder that was stopped and
+   * started. Answers its pieces in order; those after the first stand beside it. `isWhole` is false when it holds
+   * more than are read.
    */
   pieces(file: string): Promise<{ files: string[]; isWhole: boolean }> {
     return cutPieces(file);
   }
 
   /**
-   * Looks at a recording without decoding it, for 30 s at most, and longer for many pieces. Throws `MediaRefused` for what is not
-   * taken; a file that takes longer counts as damaged. Pieces after the first that cannot be read count nothing.
+   * Looks at a recording without decoding it, for 30 s at most, and longer for many pieces. Throws `MediaRefused` for
+   * what is not taken; a file that takes longer counts as damaged. Pieces after the first that cannot be read count
+   * nothing.
    */
   async probe(recording: string | readonly string[], signal: AbortSignal): Promise<Recording> {
     const files = typeof recording === 'string' ? [recording] : recording;
@@ -137,8 +139,9 @@ export class MediaFiles {
   }
 
   /**
-   * Decodes a recording, decides how it is heard, and says what of it is not; 10 min at most a pass. Throws `MediaRefused` for one
-   * that cannot be decoded or is too long. Pieces that cannot be read are left out, as a lack of sound.
+   * Decodes a recording, decides how it is heard, and says what of it is not; 10 min at most a pass. Throws
+   * `MediaRefused` for one that cannot be decoded or is too long. Pieces that cannot be read are left out, as a lack
+   * of sound.
    */
   async hear(recording: string | readonly string[], signal: AbortSignal): Promise<RecordingHeard> {
     const files = typeof recording === 'string' ? [recording] : recording;

@@ -5,7 +5,10 @@ export interface TrackHearing {
   added?: readonly number[];
 }
 
-/** How one file of a recording is heard: which tracks at once, and one channel of a track where their sum would lose sound. */
+/**
+ * How one file of a recording is heard: which tracks at once, and one channel of a track where their sum would lose
+ * sound.
+ */
 export interface PieceHearing {
   /** Its decoded length; 0 for one that cannot be read. */
   ms: number;
@@ -36,9 +39,10 @@ const lost = 10;
 const little = { share: 0.02, frames: 15 };
 
 /**
- * The channel that is heard where the sum loses sound that this one has: a stereo recording whose channels cancel. It has to have
- * all but a little itself: with a microphone for each person nobody is dropped. `added`: the channels of the sum that is
- * heard; one for low effects is among them where it has a voice. `isPart`: whatever is heard, more than a little is lost.
+ * The channel that is heard where the sum loses sound that this one has: a stereo recording whose channels cancel. It
+ * has to have all but a little itself: with a microphone for each person nobody is dropped. `added`: the channels of
+ * the sum that is heard; one for low effects is among them where it has a voice. `isPart`: whatever is heard, more
+ * than a little is lost.
  */
 export function channelOf({ sum, channels, added }: Levels): {
   channel?: number;
@@ -83,9 +87,9 @@ export interface TrackChoice {
 }
 
 /**
- * Which tracks are heard at once: all that sound. Of several languages one, that of the default track; no comment beside what
- * it comments on. `isPart`: a track that may sound is left out. A phone writes its spatial sound, and a film its lossless one,
- * beside the same in a common coding: that is no part left out.
+ * Which tracks are heard at once: all that sound. Of several languages one, that of the default track; no comment
+ * beside what it comments on. `isPart`: a track that may sound is left out. A phone writes its spatial sound, and a
+ * film its lossless one, beside the same in a common coding: that is no part left out.
  */
 export function tracksHeard(choices: readonly TrackChoice[]): { tracks: number[]; isPart: boolean } {
   const known = choices.filter(({ isKnown }) => isKnown);

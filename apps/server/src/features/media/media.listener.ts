@@ -193,8 +193,8 @@ function chosen(
 }
 
 /**
- * It holds more than its times have room for: packets at one time, of which most are dropped. AAC may decode to twice the rate that
- * its head says.
+ * It holds more than its times have room for: packets at one time, of which most are dropped. AAC may decode to twice
+ * the rate that its head says.
  */
 function isTrimmed({ samples = 0, durationMs, track }: TrackHeard): boolean {
   if (track.sampleRate < 1) return false;

@@ -7,7 +7,10 @@ export const mostPieces = 200;
 /** Boxes of an MP4 that are looked at: a file in fragments has two a second. */
 const mostBoxes = 100_000;
 const chunkBytes = 1024 * 1024;
-/** Places of a mark that are looked at in a file: those of its recordings, and what looks like them. 10 ms of this thread. */
+/**
+ * Places of a mark that are looked at in a file: those of its recordings, and what looks like them. 10 ms of this
+ * thread.
+ */
 const mostCandidates = 10_000;
 /** Tags at the begin of an MP3 that are passed over, and zeros behind each. */
 const mostTags = 16;
@@ -205,9 +208,9 @@ async function boxesOf(read: Read, size: number): Promise<Beginnings> {
 }
 
 /**
- * Cuts a file, in place, where another recording begins in it: a browser's recorder that was stopped and started, files that
- * were put one behind the other. Answers its pieces in order; the others stand beside it. `isWhole` is false when it
- * holds more than are read, or was not looked through.
+ * Cuts a file, in place, where another recording begins in it: a browser's recorder that was stopped and started,
+ * files that were put one behind the other. Answers its pieces in order; the others stand beside it. `isWhole` is
+ * false when it holds more than are read, or was not looked through.
  */
 export async function cutPieces(file: string): Promise<{ files: string[]; isWhole: boolean }> {
   const { begins, isLookedThrough } = await beginningsOf(file);

@@ -9,7 +9,10 @@ export interface Recipe {
   held?: true;
   /** The one of its kind (channels, microphones, tracks, joined, pictures, length, refusal) that each run makes. */
   isKind?: true;
-  /** Arguments of ffmpeg, the last one a file name; several are put one behind the other. `{440:1.5}` is a tone of 1.5 s. */
+  /**
+   * Arguments of ffmpeg, the last one a file name; several are put one behind the other. `{440:1.5}` is a tone of
+   * 1.5 s.
+   */
   make: string[];
   /** The share of the whole, or the bytes of the last file, that are kept. */
   keep?: number;

@@ -100,7 +100,10 @@ const latin = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1
 /** First bytes of the containers above. */
 const beginnings =
   /^(?:RIFF....(?:WAVE|AVI )|RF64....WAVE|riff\x2e\x91|FORM....AIF[FC]|ID3|\xff[\xe0-\xff]|....(?:ftyp|moov|mdat|wide|free|skip)|.E\xdf\xa3|OggS|fLaC|#!AMR|caff)/s;
-/** First bytes of containers with sound that are known and not read, in hex: ASF, FLV, RealMedia, MPEG programs, MXF. */
+/**
+ * First bytes of containers with sound that are known and not read, in hex: ASF, FLV, RealMedia, MPEG programs,
+ * MXF.
+ */
 const unread = /^(?:3026b275|464c5601|2e524d46|000001ba|060e2b34)/;
 
 /** Why ffmpeg could not open a file: one that begins as a recording is damaged, another is none. */

@@ -6,7 +6,10 @@ export interface SoundTrack extends Omit<TrackChoice, 'sounds'> {
   codec: string;
   /** Undefined: not told. */
   channels: number | undefined;
-  /** Channels that are added up: all but those for low effects; empty where there are two at most, or as many as is not told. */
+  /**
+   * Channels that are added up: all but those for low effects; empty where there are two at most, or as many as is
+   * not told.
+   */
   added: readonly number[];
   sampleRate: number;
 }
@@ -150,7 +153,10 @@ function lengthOf(lines: readonly string[]): number | undefined {
   return undefined;
 }
 
-/** Of a WAV by the chunks of its head: ffmpeg goes by what is there. A recorder that does not know yet writes the largest number. */
+/**
+ * Of a WAV by the chunks of its head: ffmpeg goes by what is there. A recorder that does not know yet writes the
+ * largest number.
+ */
 function wavLength(head: Uint8Array): number | undefined {
   const bytes = Buffer.from(head);
   if (bytes.toString('latin1', 0, 4) !== 'RIFF') return undefined;

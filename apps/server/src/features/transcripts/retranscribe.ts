@@ -47,8 +47,8 @@ export const retranscribe = (transcripts: Transcripts, settling: Settling): Oper
   });
 
 /**
- * Steps that failed are due again, unless none did. `isHeard`: all windows are done, and only putting them together failed.
- * `given` is what the preparation was asked to.
+ * Steps that failed are due again, unless none did. `isHeard`: all windows are done, and only putting them together
+ * failed. `given` is what the preparation was asked to.
  */
 async function resetFailed(
   tx: Db,

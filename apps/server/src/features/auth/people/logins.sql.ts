@@ -85,8 +85,8 @@ export async function insertLogin(
 }
 
 /**
- * The login with this hash of its token, or of the one that it was offered, if it counts. The path of every request: two index
- * look-ups in logins, one in accounts.
+ * The login with this hash of its token, or of the one that it was offered, if it counts. The path of every request:
+ * two index look-ups in logins, one in accounts.
  */
 export async function findLogin(db: Db, time: Time, tokenHash: Buffer): Promise<LoginGrantRow | undefined> {
   const [row] = await db<LoginGrantRow[]>`
@@ -101,8 +101,9 @@ export async function findLogin(db: Db, time: Time, tokenHash: Buffer): Promise<
 }
 
 /**
- * Notes a token that counts for a login once it is used, within a day, in the place of one that was offered before; false where
- * no login that counts has the token that is shown. A token that ended while its request came gets no other one.
+ * Notes a token that counts for a login once it is used, within a day, in the place of one that was offered before;
+ * false where no login that counts has the token that is shown. A token that ended while its request came gets no
+ * other one.
  */
 export async function offerToken(
   db: Db,

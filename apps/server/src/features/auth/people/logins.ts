@@ -106,9 +106,10 @@ export async function freshenLogin(
 }
 
 /**
- * Offers the browser of a login another token than the one that it shows, which ends when the other is first used: an answer may
- * be lost on its way, and other tabs of the browser ask meanwhile. What was offered before counts no more: who has a copy of
- * the cookie may have asked for that. Throws 401 where what is shown has ended since the request began.
+ * Offers the browser of a login another token than the one that it shows, which ends when the other is first used: an
+ * answer may be lost on its way, and other tabs of the browser ask meanwhile. What was offered before counts no more:
+ * who has a copy of the cookie may have asked for that. Throws 401 where what is shown has ended since the request
+ * began.
  */
 export async function renewLogin(
   parts: Pick<Parts, 'clock'>,

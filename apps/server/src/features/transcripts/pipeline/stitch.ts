@@ -75,7 +75,10 @@ export const stitch =
     if (isKept !== undefined) voices.forget(row.id);
   };
 
-/** What was heard, by track; how each was heard; and what was not: tracks, sound, or times that are none of a provider's. */
+/**
+ * What was heard, by track; how each was heard; and what was not: tracks, sound, or times that are none of a
+ * provider's.
+ */
 async function tracksHeard(
   { kernel }: PipelineParts,
   step: StepRow,
