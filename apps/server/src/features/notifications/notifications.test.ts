@@ -6,6 +6,7 @@ import { beforeEach, describe, test } from 'node:test';
 import type { contract, RouteEvent } from '@svc/contract';
 import { testClock } from '../../kernel/base/clock.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
+import { removeFact, writeFact } from '../../kernel/db/facts.ts';
 import { shared } from '../../testing.shared.ts';
 import { trustCertificate } from '../../testing.tls.ts';
 import { clientOf, createAccount, http, openTest, startGateway, type TestAccount, until } from '../../testing.ts';
@@ -182,6 +183,20 @@ describe('notifications', () => {
     const { targets } = (await asked).body;
     const [{ outcome, sent }] = targets.filter(({ channel }: { channel: string }) => channel === 'push');
     assert.deepEqual([outcome, sent], ['pending', false]);
+    for (const response of hanging.splice(0)) response.writeHead(201).end();
+    await settled();
+  });
+
+  test('a test in a copy of a platform says at once that a copy sends nothing', async () => {
+    const { sql } = gateway.kernel;
+    await writeFact(sql, 'copy_of', Buffer.from('/elsewhere'));
+    await subscribe('/hang/copy', newBrowser());
+    const { body } = await http(gateway.url, '/v1/notifications/test', { method: 'POST', key: account.key });
+    const [one] = body.targets.filter(({ channel }: { channel: string }) => channel === 'push');
+    assert.deepEqual([one.sent, one.outcome], [false, 'pending']);
+    assert.match(one.reason, /is a copy of another one and sends nothing/);
+    await removeFact(sql, 'copy_of');
+    await until(() => hanging.length === 1);
     for (const response of hanging.splice(0)) response.writeHead(201).end();
     await settled();
   });

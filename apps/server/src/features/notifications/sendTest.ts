@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { contract, type RouteResult } from '@svc/contract';
+import { findOriginal } from '../../home.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -21,6 +22,8 @@ type Way = { channel: string; to?: string } & ({ delivery: string } | { reason: 
 /** As many are told of; more get theirs. */
 const mostWebhooks = 100;
 
+const copyWaits = 'this platform is a copy of another one and sends nothing until its operator confirms it';
+
 /** Sends a test and waits until those who take it have answered: what nobody has heard of is not called sent. */
 export const sendTest = (waits: OutcomeWaits): Operation =>
   operation(contract.notifications.sendTest, async (context) => {
@@ -40,16 +43,18 @@ export const sendTest = (waits: OutcomeWaits): Operation =>
       return { row: stored, ways: await waysTo(kernel, tx, accountId, await targetsOf(tx, accountId, dedupeKey)) };
     });
     const sent = ways.filter((way) => 'delivery' in way);
-    const outcomes = await waits.wait(row.id, sent.length, context.signal);
+    // A copy sends nothing: there is no outcome to wait for.
+    const isCopy = (await findOriginal(context.db)) !== undefined;
+    const outcomes = isCopy ? new Map() : await waits.wait(row.id, sent.length, context.signal);
     const inbox: Target = { channel: 'inbox', to: accountId, sent: true, outcome: 'delivered' };
-    const targets = [inbox, ...ways.map((way) => targetOf(way, outcomes))];
+    const targets = [inbox, ...ways.map((way) => targetOf(way, outcomes, isCopy))];
     return { notification: toRecord(kernel.config, row), targets };
   });
 
-function targetOf(way: Way, outcomes: ReadonlyMap<string, FirstOutcome>): Target {
+function targetOf(way: Way, outcomes: ReadonlyMap<string, FirstOutcome>, isCopy: boolean): Target {
   if (!('delivery' in way)) return { ...way, sent: false };
   const { delivery, ...target } = way;
-  return { ...target, ...told(outcomes.get(delivery)) };
+  return { ...target, ...told(outcomes.get(delivery), isCopy) };
 }
 
 /** All ways to a person besides the inbox, whether the test goes there or not. */
@@ -87,7 +92,11 @@ async function webhookWays(tx: Db, accountId: string, deliveries: readonly Deliv
 }
 
 /** What is said of a delivery. */
-function told(outcome: FirstOutcome | undefined): Pick<Target, 'sent' | 'outcome' | 'status' | 'reason'> {
+function told(
+  outcome: FirstOutcome | undefined,
+  isCopy: boolean,
+): Pick<Target, 'sent' | 'outcome' | 'status' | 'reason'> {
+  if (isCopy) return { sent: false, outcome: 'pending', reason: copyWaits };
   if (!outcome) return { sent: false, outcome: 'pending', reason: 'it has not answered yet; this is still under way' };
   const { ok, status, reason } = outcome;
   return {
