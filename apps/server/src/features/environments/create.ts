@@ -66,8 +66,7 @@ export const create = (environments: Environments, providers: MachineProviders):
 
 /**
  * Whoever owns a project owns what others make in it too: else it could be neither seen nor taken away. It does not
- * become theirs
- * to pay unless they agree to that.
+ * become theirs to pay unless they agree to that.
  */
 async function joinOwner(tx: Db, time: Time, row: EnvironmentRow, project: SeenProject): Promise<void> {
   const { account_id: accountId, org_id: orgId, isolation } = project;

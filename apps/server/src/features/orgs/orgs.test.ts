@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createAccount, http, openTest, type TestAccount } from '../../testing.ts';
+import { createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
 import { svcOf } from '../../testing.commands.ts';
 import { shared } from '../../testing.shared.ts';
 import { environmentOf, projectOf } from '../environments/environments.testing.ts';
@@ -86,6 +86,38 @@ describe('organisations', () => {
     const done = await remove(admin);
     assert.deepEqual([done.left_environments, done.still_owns.length], [[], 1]);
     assert.equal((await ask(admin, 'GET', `/v1/environments/${id}`)).body.environment.ownerUserId, admin.id);
+  });
+
+  test('an environment that is made while its maker is taken out is named, and nothing is made afterwards', async () => {
+    const { boss, admin, org, remove } = await begin();
+    const project = await projectOf(gateway, boss, { org_id: org });
+    const { sql } = gateway.kernel;
+    const waiting = async () => {
+      const rows = await sql`
+        select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+      return rows.length;
+    };
+    const locked = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const holder = sql.begin(async (tx) => {
+      await tx`lock table environments.environments in exclusive mode`;
+      locked.resolve();
+      await goOn.promise;
+    });
+    await locked.promise;
+    const made = environmentOf(gateway, admin, project);
+    await until(async () => (await waiting()) === 1);
+    let isOut = false;
+    const out = remove(admin).finally(() => {
+      isOut = true;
+    });
+    await until(async () => isOut || (await waiting()) === 2);
+    goOn.resolve();
+    await holder;
+    const [id, done] = await Promise.all([made, out]);
+    assert.deepEqual([done.left_environments, done.still_owns.length], [[], 1]);
+    assert.equal((await ask(admin, 'GET', `/v1/environments/${id}`)).body.environment.ownerUserId, admin.id);
+    assert.equal((await ask(admin, 'POST', '/v1/projects', { name: 'x', org_id: org })).status, 404);
   });
 
   test('the last owner of an organisation stays', async () => {
