@@ -60,7 +60,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Waits until `condition` holds; fails after `ms`. For facts of the system that announce themselves in no way. */
-export async function until(condition: () => boolean | Promise<boolean>, what: string, ms = 60_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, what: string, ms = 180_000): Promise<void> {
   const begun = performance.now();
   while (!(await condition())) {
     const waitedMs = performance.now() - begun;

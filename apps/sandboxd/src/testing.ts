@@ -181,7 +181,7 @@ export async function until(condition: () => boolean | Promise<boolean>, what: s
   const begun = performance.now();
   while (!(await condition())) {
     const waitedMs = performance.now() - begun;
-    if (waitedMs > 60_000) throw new Error(`did not come: ${what}`);
+    if (waitedMs > 180_000) throw new Error(`did not come: ${what}`);
     // Looks take what is waited for its processor.
     await new Promise((resolve) => setTimeout(resolve, Math.min(200, Math.max(10, waitedMs / 20))));
   }

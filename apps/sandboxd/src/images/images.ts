@@ -1,11 +1,10 @@
 import type { KeyObject } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Template, template, templateNames } from '@svc/contract';
 import type { ImageStatus } from '@svc/sandboxd-api';
-import { z } from 'zod';
 import { type Flock, tryFlock } from '@svc/process-lock';
 import { NodeError } from '../error.ts';
 import type { Image, Images } from '../parts.ts';
@@ -13,6 +12,7 @@ import { type ArchiveHeader, readArchive, readHeader, writeArchive } from './arc
 import { type TarBuilder, unpackTar } from './build.ts';
 import { exportKept, importKept } from './kept.ts';
 import type { Progress } from './progress.ts';
+import { pollMs, publish, readPublished } from './published.ts';
 import { type Recipe, recipeHash, recipes } from './recipes.ts';
 import { createImageStore, type ImageStore, type StoredImage } from './store.ts';
 
@@ -58,16 +58,10 @@ interface Build {
   failedAt?: number;
 }
 
-/** How often who waits for another process looks; its progress is written as often. */
-const pollMs = 500;
-/** A progress that was not written for so long belongs to a process that is gone. */
-const staleMs = 10_000;
 /** After a failure, callers hear its reason for so long before one of them starts anew. */
 const retryMs = 30_000;
 /** Seconds that a build takes on two cores; for Retry-After. */
 const typicalS = 180;
-
-const progressFile = z.object({ progress: z.number(), step: z.string() });
 
 /** Opens the images below `dir`. Several processes may: one builds, the others wait for it and see how far it is. */
 export function createImages(options: ImagesOptions): ImageShelf {
@@ -131,7 +125,7 @@ class Shelf {
       const { digest, bytes } = image;
       return { template: name, state: 'ready', progress: 1, step: 'ready', digest, bytes };
     }
-    const elsewhere = this.#elsewhere(name);
+    const elsewhere = readPublished(this.#path(name, 'progress'), this.#now());
     if (elsewhere) return { template: name, state: 'building', ...elsewhere };
     return build?.status ?? { template: name, state: 'absent', progress: 0, step: 'not built yet' };
   }
@@ -217,12 +211,12 @@ class Shelf {
     const tell = (progress: number, step: string): void => {
       latest = { progress, step };
     };
-    const beat = setInterval(() => void this.#publish(name, latest), pollMs);
+    const silence = publish(this.#path(name, 'progress'), () => latest);
     const into = async (place: string) => {
       const file = join(place, 'archive');
       return { file, header: await fill(file, tell) };
     };
-    return await this.#take(name, into, tryOut).finally(() => clearInterval(beat));
+    return await this.#take(name, into, tryOut).finally(silence);
   }
 
   /** Unpacks the archive that `obtain` answers, under the lock of its template; `place` is for what goes with a failure. */
@@ -284,7 +278,7 @@ class Shelf {
       const lock = await tryFlock(this.#path(name, 'lock'));
       if (lock) return lock;
       if (this.get(name)) return undefined;
-      const elsewhere = this.#elsewhere(name);
+      const elsewhere = readPublished(this.#path(name, 'progress'), this.#now());
       tell(elsewhere ?? { step: 'another process builds it' });
       await sleep(pollMs, undefined, { ref: false });
     }
@@ -294,7 +288,7 @@ class Shelf {
     await this.store.sweep(name);
     const place = await this.store.begin(name);
     let latest: Progress = { progress: 0, step: 'starting' };
-    const beat = setInterval(() => void this.#publish(name, latest), pollMs);
+    const silence = publish(this.#path(name, 'progress'), () => latest);
     try {
       let unpacked = { digest: '', bytes: 0 };
       const take = async (tar: Parameters<typeof unpackTar>[0]) => {
@@ -309,26 +303,9 @@ class Shelf {
       const built_at = new Date(this.#now()).toISOString();
       return await this.store.commit(place, { template: name, ...unpacked, recipe: this.#hashes[name], built_at });
     } finally {
-      clearInterval(beat);
+      await silence();
       await this.store.sweep(name);
     }
-  }
-
-  /** The last line of the process that builds it; undefined when none does. */
-  #elsewhere(name: Template): Progress | undefined {
-    const path = this.#path(name, 'progress');
-    try {
-      if (this.#now() - statSync(path).mtimeMs > staleMs) return undefined;
-      return progressFile.parse(JSON.parse(readFileSync(path, 'utf8')));
-    } catch {
-      return undefined;
-    }
-  }
-
-  async #publish(name: Template, progress: Progress): Promise<void> {
-    const path = this.#path(name, 'progress');
-    await writeFile(`${path}.new`, JSON.stringify(progress)).catch(() => {});
-    await rename(`${path}.new`, path).catch(() => {});
   }
 
   #path(name: Template, kind: 'lock' | 'progress'): string {

@@ -132,7 +132,7 @@ export class Recorder<A extends Pick<TestAccount, 'key'> = Pick<TestAccount, 'ke
   }
 
   /** Waits until the processing is over; answers the record. */
-  async over(id: string, ms = 120_000) {
+  async over(id: string, ms?: number) {
     let body: HttpAnswer['body'];
     await until(async () => {
       ({ body } = await this.call('GET', `/v1/transcripts/${id}`));
