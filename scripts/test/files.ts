@@ -98,6 +98,7 @@ export async function runFiles(
   const child = fork(join(import.meta.dirname, 'lane.ts'), {
     execArgv: [
       '--disable-warning=ExperimentalWarning',
+      '--max-semi-space-size=32',
       `--test-timeout=${limits.testMs}`,
       ...(pattern === undefined ? [] : [`--test-name-pattern=${pattern}`]),
     ],
