@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
 import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, isStepCount, jsonSchema, streamText, tool as toolOf } from 'ai';
 import OpenAI from 'openai';
@@ -117,8 +118,16 @@ async function runMessages({ url, key, model, stream }: Asking): Promise<Round> 
   };
 }
 
+/** Models of the AI SDK, by the protocol that each speaks. */
+const aiModels = {
+  chat: (at: { baseURL: string; apiKey: string }, model: string) =>
+    createOpenAICompatible({ name: 'svc', ...at })(model),
+  messages: (at: { baseURL: string; apiKey: string }, model: string) => createAnthropic(at)(model),
+  responses: (at: { baseURL: string; apiKey: string }, model: string) => createOpenAI(at).responses(model),
+};
+
 /** An agent of the AI SDK, which runs its tools by itself. */
-async function runAi(over: 'chat' | 'messages', { url, key: apiKey, model, stream }: Asking): Promise<Round> {
+async function runAi(over: keyof typeof aiModels, { url, key: apiKey, model, stream }: Asking): Promise<Round> {
   const baseURL = `${url}/v1`;
   const calls: Round['calls'] = [];
   const tools = Object.fromEntries(
@@ -131,15 +140,16 @@ async function runAi(over: 'chat' | 'messages', { url, key: apiKey, model, strea
     }),
   );
   const request = {
-    model:
-      over === 'chat'
-        ? createOpenAICompatible({ name: 'svc', baseURL, apiKey })(model)
-        : createAnthropic({ baseURL, apiKey })(model),
+    model: aiModels[over]({ baseURL, apiKey }, model),
     prompt: question,
     tools,
     stopWhen: isStepCount(2),
     maxRetries: 0,
-    providerOptions: { anthropic: { thinking: { type: 'enabled', budgetTokens: 1_024 } } },
+    providerOptions: {
+      anthropic: { thinking: { type: 'enabled', budgetTokens: 1_024 } },
+      // Nothing is kept at the maker: what was thought goes back with the history.
+      openai: { store: false, include: ['reasoning.encrypted_content'], forceReasoning: true, reasoningEffort: 'low' },
+    },
   } as Parameters<typeof generateText>[0];
   if (!stream) return { text: (await generateText(request)).text, calls };
   let failure: unknown;
@@ -154,6 +164,7 @@ async function runAi(over: 'chat' | 'messages', { url, key: apiKey, model, strea
 export const agents: Readonly<Record<string, (asking: Asking) => Promise<Round>>> = {
   'ai over chat': (asking) => runAi('chat', asking),
   'ai over messages': (asking) => runAi('messages', asking),
+  'ai over responses': (asking) => runAi('responses', asking),
   chat: (asking) => runChat(asking),
   'chat by hand': (asking) => runChat(asking, byHand),
   messages: runMessages,

@@ -257,7 +257,7 @@ const signsOf = (turn: Value): unknown => [
   turn['reasoning_details'],
   objectsOf(turn['tool_calls']).map((call) => call['extra_content']),
 ];
-const signed = ['messages', 'ai over messages', 'responses', 'chat whole'];
+const signed = ['messages', 'ai over messages', 'responses', 'ai over responses', 'chat whole'];
 
 const rowsOfSigned = [
   ...signedTurns.map(({ maker, model, deltas, message }): Row => {
@@ -341,8 +341,9 @@ describe('an agent of a real client calls the right tools with the right inputs,
         if (agent === 'chat by hand' && !stream) continue;
         // The helper of this client takes 128 calls at most.
         if (agent === 'chat' && stream && row.calls === many) continue;
-        // Its second form is that of `messages`: a few rows show that it reads it.
-        if (agent === 'ai over messages' && row.model === 'chat' && row.calls !== two) continue;
+        // Its other forms are those of `messages` and `responses`: a few rows show that it reads them.
+        const isSecondForm = agent === 'ai over messages' || agent === 'ai over responses';
+        if (isSecondForm && row.model === 'chat' && row.calls !== two) continue;
         if (row.calls === many && (agent.startsWith('ai') || (!stream && agent !== row.model))) continue;
         // These take the first piece of a name for all of it, at its maker too.
         if (row.what === 'Gemini: a name in pieces' && (agent === 'chat' || agent === 'ai over chat')) continue;
