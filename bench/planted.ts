@@ -6,10 +6,8 @@ import { openTree } from '../e2e/torture/past/tree.ts';
 
 /**
  * Plants faults in the product, one at a time, in a copy of the repository, and tells which of them the tests find:
- * those that
- * `npm test -- --changed` takes for it, or all with `--whole`. `planted.json` was chosen by somebody who had not seen
- * the tests;
- * a fault whose place has changed since is left out and named. Exits with 1 when one is missed.
+ * those that `npm test -- --changed` takes for it, or all with `--whole`. `planted.json` was chosen by somebody who had
+ * not seen the tests; a fault whose place has changed since is left out and named. Exits with 1 when one is missed.
  */
 const { values: options } = parseArgs({
   options: {

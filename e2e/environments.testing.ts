@@ -36,8 +36,7 @@ async function openLine(stack: AsyncDisposableStack) {
 
 /**
  * A gateway behind a line and a machine whose daemon runs, for the tests of a file. `usable`: that machine with a
- * policy,
- * whatever the test before did to it; its commands end with the test. `enrol`: another one, for a test alone.
+ * policy, whatever the test before did to it; its commands end with the test. `enrol`: another one, for a test alone.
  */
 export function sharedMachine() {
   const stack = new AsyncDisposableStack();

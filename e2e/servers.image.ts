@@ -12,10 +12,9 @@ const keptMs = 24 * 3_600_000;
 export type TestImage = { images: string } | { missing: string };
 
 /**
- * An image `svc-base` with further packages, unpacked as Debian has them and not configured. It is made beside the images
- * of the tests, a copy of theirs, and kept while the packages are the same. A hard link would change the files of the
- * image that
- * other tests export meanwhile: tar takes a new link for a change.
+ * An image `svc-base` with further packages, unpacked as Debian has them and not configured. It is made beside the
+ * images of the tests, a copy of theirs, and kept while the packages are the same. A hard link would change the files
+ * of the image that other tests export meanwhile: tar takes a new link for a change.
  */
 export async function imageWith(images: string, packages: readonly string[]): Promise<TestImage> {
   const place = join(dirname(images), 'test-images');

@@ -9,8 +9,7 @@ import { checkAll } from './rules/rules.ts';
 
 /**
  * Format, types, lint and the rules of ARCHITECTURE.md. Exits 1 when any finds a fault. Files that are named are the
- * only ones
- * that format and lint look at; types and rules always look at all.
+ * only ones that format and lint look at; types and rules always look at all.
  */
 const named = process.argv.slice(2).filter((path) => existsSync(join(root, path)));
 const bin = (name: string): string => join(root, 'node_modules/.bin', name);

@@ -22,12 +22,11 @@ import { buildImages, endBuild, startTestNode } from './test-node.ts';
 
 /**
  * The test suite: two lanes more than there are processors, and one database server, for the `*.test.ts` whose names
- * contain one
- * of the words given; without a word all of them. `--changed [ref]` takes those that a change likely reaches,
- * `--names` prints
- * the name of every test and runs none, `--costs` writes what files took into `scripts/test/seconds.json`.
- * `--reach` records which functions each file runs, for `--changed`; programs run from their sources then.
- * Ends with what the run cost, what this machine could not run, each failure with its error, and a line that counts.
+ * contain one of the words given; without a word all of them. `--changed [ref]` takes those that a change likely
+ * reaches, `--names` prints the name of every test and runs none, `--costs` writes what files took into
+ * `scripts/test/seconds.json`. `--reach` records which functions each file runs, for `--changed`; programs run from
+ * their sources then. Ends with what the run cost, what this machine could not run, each failure with its error, and a
+ * line that counts.
  */
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -228,11 +227,10 @@ async function end(): Promise<void> {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end().then(() => process.exit(1)));
 
 /**
- * Part of what a file does is waiting: with one lane more than processors these stood idle for four tenths of the
- * time that files
- * in process took. Beyond this the waits cost more than they fill: the same 201 tests took 44 s of processors at a
- * load of 4, and
- * 59 at 15. A lane takes a GiB with its programs and pages; the database has 200 connections.
+ * Part of what a file does is waiting: with one lane more than processors these stood idle for four tenths of the time
+ * that files in process took. Beyond this the waits cost more than they fill: the same 201 tests took 44 s of
+ * processors at a load of 4, and 59 at 15. A lane takes a GiB with its programs and pages; the database has 200
+ * connections.
  */
 const laneCount = Math.max(1, Math.min(12, availableParallelism() + 2, Math.floor(totalmem() / 1.2e9), queue.length));
 // Keeps a report until those before it are out.

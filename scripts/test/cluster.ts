@@ -12,9 +12,8 @@ import { createTemplate, renameDatabase, testDatabase } from '../../apps/server/
 const throwaway = ['synchronous_commit = off', 'full_page_writes = off', 'autovacuum = off', ''];
 
 /**
- * Makes the database server of a run, with the migrated template that tests clone; and a copy of its cluster,
- * migrated as a
- * platform leaves it, which `e2e/platform.ts` lays where a first start would make one: that takes 2 s of processor
+ * Makes the database server of a run, with the migrated template that tests clone; and a copy of its cluster, migrated
+ * as a platform leaves it, which `e2e/platform.ts` lays where a first start would make one: that takes 2 s of processor
  * time.
  */
 export async function openCluster(dataDir: string, prepared: string) {

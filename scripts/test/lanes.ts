@@ -60,9 +60,8 @@ export function startPrograms(root: string, files: readonly string[]): boolean {
 }
 
 /**
- * Deals test files to processes, the longest first: tests of whole programs, browsers and node agents have one of
- * their own,
- * all others share some by what they need. `secondsOf` answers how long a file took when it was measured.
+ * Deals test files to processes, the longest first: tests of whole programs, browsers and node agents have one of their
+ * own, all others share some by what they need. `secondsOf` answers how long a file took when it was measured.
  */
 export function piecesOf(
   root: string,

@@ -5,8 +5,7 @@ import { declared } from './recorder.ts';
 
 /**
  * Prints the name of every test of the given files, `<file>: <suite>: <test>`, without running one. Arguments: the
- * directory
- * that paths are told from, the files.
+ * directory that paths are told from, the files.
  */
 const [root = '', ...files] = process.argv.slice(2);
 const recorder = pathToFileURL(join(import.meta.dirname, 'recorder.ts')).href;

@@ -25,9 +25,8 @@ export interface Scratch {
 /** Source of the mounts of runs: the process that made it, and when that began, since pids are given again. */
 const prefix = 'svc-tests';
 /**
- * Larger than the memory, of which tests use less than 1 GiB: a sandbox node leaves 10 GiB of its disk free, and
- * where they are
- * not there it keeps files in plain folders, without a volume and its limits.
+ * Larger than the memory, of which tests use less than 1 GiB: a sandbox node leaves 10 GiB of its disk free, and where
+ * they are not there it keeps files in plain folders, without a volume and its limits.
  */
 const mountSize = '64g';
 /** `/dev/shm` of a container may have 64 MiB. */
@@ -38,8 +37,8 @@ const program = join(import.meta.dirname, '../../apps/sandboxd/src/main.ts');
 
 /**
  * Makes the folder that tests write to, in memory where it can: `create database` writes 1,019 files, which takes 200
- * to 700 ms
- * of processor time on an ext4 without a journal, and 20 ms in memory. What a killed run left there is removed first.
+ * to 700 ms of processor time on an ext4 without a journal, and 20 ms in memory. What a killed run left there is
+ * removed first.
  */
 export function openScratch(): Scratch {
   clearDead();

@@ -109,8 +109,7 @@ export async function runGroup(command: GroupCommand): Promise<GroupResult> {
 
 /**
  * Reads what the background of a command still writes, as long as this process lives, and keeps nothing of it: a pipe
- * without a
- * reader would end who writes.
+ * without a reader would end who writes.
  */
 export function readOn(stream: Readable): void {
   stream.removeAllListeners('data');

@@ -12,9 +12,9 @@ import { type Diagnosis, type Opened, openDiagnosis } from './resources.ts';
 import { askGateway, findRunningProcesses, localUrl, type RunningProcess } from './running.ts';
 
 /**
- * Checks the machine for what the platform needs (launch contract): what a running one checks of itself, and what only a command
- * beside it can. Changes nothing; an embedded server that does not
- * run is started for as long as the check takes.
+ * Checks the machine for what the platform needs (launch contract): what a running one checks of itself, and what only
+ * a command beside it can. Changes nothing; an embedded server that does not run is started for as long as the check
+ * takes.
  */
 export async function doctor(config: Config, log: Log): Promise<Check[]> {
   const checks: Check[] = [runtime()];

@@ -56,9 +56,8 @@ interface ReadFragment {
 }
 
 /**
- * Puts the fragments of streamed calls together. Where a peer says that a call stands is a hint: Gemini numbers all
- * of them
- * 0 or none. An id comes first, then a name; a name that is said again, or an id without one, begins nothing.
+ * Puts the fragments of streamed calls together. Where a peer says that a call stands is a hint: Gemini numbers all of
+ * them 0 or none. An id comes first, then a name; a name that is said again, or an id without one, begins nothing.
  */
 export class CallFragments {
   readonly #all: Call[] = [];

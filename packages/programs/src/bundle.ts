@@ -39,8 +39,7 @@ export function metaOf(path) {
 
 /**
  * Packages that stay where they are: what loads them does so late, or is a worker. With them a build takes twice as
- * long, and
- * nothing starts faster.
+ * long, and nothing starts faster.
  */
 const late = [
   '@aws-sdk/client-s3',
@@ -111,9 +110,8 @@ const packages = (folder: string): Plugin => ({
 });
 
 /**
- * `import` of node:http asks for each of its exports, among them the WebSocket of the client that stands behind
- * fetch: 100 ms of
- * processor time and some MB. `require` does not.
+ * `import` of node:http asks for each of its exports, among them the WebSocket of the client that stands behind fetch:
+ * 100 ms of processor time and some MB. `require` does not.
  */
 const http: Plugin = {
   name: 'http',

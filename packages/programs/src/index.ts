@@ -12,8 +12,8 @@ export const bundledName = (source: string): string =>
 
 /**
  * The file that runs a program of ours in a process or thread of its own: of the bundle that this process runs from,
- * else its
- * source. Every program that is started by its path is asked for here, so that none runs from source by accident.
+ * else its source. Every program that is started by its path is asked for here, so that none runs from source by
+ * accident.
  */
 export function programPath(source: string | URL): string {
   const path = source instanceof URL ? fileURLToPath(source) : source;

@@ -8,9 +8,8 @@ const oldMs = 30 * 86_400_000;
 const brokenMs = 3_600_000;
 
 /**
- * Removes bundles that surely nothing runs from, the newest aside: a process loads parts of its bundle late. Each has
- * a file of
- * its bundle open or in its command line.
+ * Removes bundles that surely nothing runs from, the newest aside: a process loads parts of its bundle late. Each has a
+ * file of its bundle open or in its command line.
  */
 export function removeUnused(bundles: string, now = Date.now()): void {
   const aged = readdirSync(bundles)

@@ -22,9 +22,8 @@ const roundingMs = 300;
 
 /**
  * Times for what one speaker said, in the order in which it was said: that order holds, and times are hints. The
- * longest list
- * of starts that do not go back is believed; what stands between two of them without a start of its own follows the one
- * before, up to the start of the next. No end goes past the start of what follows. O(n log n).
+ * longest list of starts that do not go back is believed; what stands between two of them without a start of its own
+ * follows the one before, up to the start of the next. No end goes past the start of what follows. O(n log n).
  */
 export function inOrder(said: readonly Said[]): Timed[] {
   const believed = risingOf(said);

@@ -31,9 +31,8 @@ export interface HeardWord {
 }
 
 /**
- * Answer of one provider for one window. Times are relative to the window's `fromMs`. Nothing in it is trusted but
- * the order
- * in which it names the words of a speaker: their times may go back, lie outside of the window, or be no numbers.
+ * Answer of one provider for one window. Times are relative to the window's `fromMs`. Nothing in it is trusted but the
+ * order in which it names the words of a speaker: their times may go back, lie outside of the window, or be no numbers.
  */
 export interface Heard {
   words: HeardWord[];

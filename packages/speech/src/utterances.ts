@@ -25,8 +25,8 @@ const longMs = 30_000;
 
 /**
  * Words of a track, as they were said, as utterances. One ends when the speaker changes, at a pause over 1 s (600 ms
- * after a
- * sentence's end), when it is longer than 30 s at the next sentence's end or pause of 300 ms, and at 60 s or 4,000 characters.
+ * after a sentence's end), when it is longer than 30 s at the next sentence's end or pause of 300 ms, and at 60 s or
+ * 4,000 characters.
  */
 export function spokenOf(track: Spoken['track'], words: readonly SpokenWord[]): Spoken[] {
   const found: Spoken[] = [];

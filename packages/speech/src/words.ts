@@ -19,10 +19,9 @@ export const repairedWindows = (windows: TrackHeard['windows']): HeardWindow[] =
     .map(({ window, heard }) => ({ window, heard, words: repaired(heard, window) }));
 
 /**
- * Words of a text whose provider gave only the times of a segment. Each gets a part of [startMs, endMs] that fits its length,
- * and is marked `estimated`. A text without words gives none. Where the start is no number the words have no times
- * either; an
- * end that is none counts as the start.
+ * Words of a text whose provider gave only the times of a segment. Each gets a part of [startMs, endMs] that fits its
+ * length, and is marked `estimated`. A text without words gives none. Where the start is no number the words have no
+ * times either; an end that is none counts as the start.
  */
 export function estimateWords(
   text: string,
@@ -61,9 +60,8 @@ interface HeardSegment {
 }
 
 /**
- * Segments at times that hold together, in the provider's order: one ends where the next one of its speaker begins.
- * One whose
- * end is minutes too late, or whose start jumps back, would lay its words among those of others.
+ * Segments at times that hold together, in the provider's order: one ends where the next one of its speaker begins. One
+ * whose end is minutes too late, or whose start jumps back, would lay its words among those of others.
  */
 export function segmentsInOrder<T extends HeardSegment>(segments: readonly T[]): T[] {
   // Without times they are left without: who has the audio spreads them over it, and says so.
@@ -77,8 +75,7 @@ export function segmentsInOrder<T extends HeardSegment>(segments: readonly T[]):
 
 /**
  * The same words over the whole of [0, durationMs), in their order, each by its length: for an answer whose times are
- * not
- * those of its audio. All are marked `estimated`.
+ * not those of its audio. All are marked `estimated`.
  */
 export function spreadWords(words: readonly HeardWord[], durationMs: number): HeardWord[] {
   const total = words.reduce((sum, { text }) => sum + text.length + 1, 0);
@@ -108,10 +105,8 @@ function bySpeaker<T extends HeardWord | HeardSegment>(said: readonly T[], words
 
 /**
  * The words of a window at their place in the recording: bounded, none empty, those of one speaker in the order in
- * which the
- * provider says them, with times that do not go back. What a speaker says in one go stays together, in the order of
- * starts.
- * A "word" that holds several is spread as a segment.
+ * which the provider says them, with times that do not go back. What a speaker says in one go stays together, in the
+ * order of starts. A "word" that holds several is spread as a segment.
  */
 export function repaired(heard: Heard, window: Window): PlacedWord[] {
   const fromMs = Math.max(0, Math.round(finite(window.fromMs) ?? 0));

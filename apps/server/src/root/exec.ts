@@ -91,8 +91,7 @@ test "$3" = "$0" || test -z "$(find "\${3%/*}" ! -readable -print -quit 2>&1)" |
 
 /**
  * Answers what of the program the user can read. Throws where the chain cannot be run, or leads to a user who cannot
- * use what it
- * needs.
+ * use what it needs.
  */
 function tryOut(chain: readonly string[], dataDir: string): string {
   const [program, ...args] = [...chain, 'sh', '-c', look, source, dataDir, clone, main];

@@ -75,8 +75,7 @@ export class Identity {
 
   /**
    * A code or token of an app was used again later: somebody else has it. Its grant ends with the keys that were made
-   * with it,
-   * and the person is told. What the app let in stays: an app that lost an answer for long looks the same.
+   * with it, and the person is told. What the app let in stays: an app that lost an answer for long looks the same.
    */
   #endStolen: Stolen = async ({ accountId, clientId, grantId }) => {
     const kernel = this.#kernel;

@@ -83,9 +83,8 @@ export async function endMachineKey(tx: Db, kernel: Pick<Kernel, 'gateways'>, en
 
 /**
  * Gives a locked environment of an account that left it, or is lowered, to the owner who has agreed and been there
- * longest, and
- * with it the key of its machine: a key stays that of who pays for the machine, and does not end with another one's
- * account. Answers whose it is now, where that changed: they are told (`passOnTold`).
+ * longest, and with it the key of its machine: a key stays that of who pays for the machine, and does not end with
+ * another one's account. Answers whose it is now, where that changed: they are told (`passOnTold`).
  */
 export async function passOn(
   tx: Db,

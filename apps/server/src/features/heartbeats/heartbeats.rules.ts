@@ -63,10 +63,8 @@ const earliestMs = 300_000;
 
 /**
  * The same after a success at `now`: what is expected then. One that comes shortly before an instant counts for that
- * one, by
- * the grace, a tenth of the gap after it or 5 min at most: a job at the very minute on a machine whose clock is 3 s
- * fast would
- * be late each day.
+ * one, by the grace, a tenth of the gap after it or 5 min at most: a job at the very minute on a machine whose clock is
+ * 3 s fast would be late each day.
  */
 export function succeeded(state: MonitorState, now: number): MonitorState {
   const { cron, tz, graceS, expectedAt } = state;

@@ -71,8 +71,8 @@ export class HubTest implements AsyncDisposable {
 
   /**
    * A new person who is signed in, on the first page, with all that their browser asked for and was refused. Their
-   * browser has
-   * the service worker where `more` is `withWorker`: that one fetches and keeps the whole hub for each person.
+   * browser has the service worker where `more` is `withWorker`: that one fetches and keeps the whole hub for each
+   * person.
    */
   async person(locale: Locale = 'en', size: Size = 'phone', more: object = {}): Promise<Opened> {
     const { t, origin } = this;
@@ -193,9 +193,8 @@ async function checkAloud(tab: Page, name: string, options: object): Promise<voi
 }
 
 /**
- * A page is of its width at each size, and reads aloud without serious findings of axe. One look by axe is enough for
- * a page: a
- * second language in the other color scheme is looked at for its `colors` alone.
+ * A page is of its width at each size, and reads aloud without serious findings of axe. One look by axe is enough for a
+ * page: a second language in the other color scheme is looked at for its `colors` alone.
  */
 export async function checkLooks(tab: Page, name: string, what: 'all' | 'colors' = 'all'): Promise<void> {
   await checkWidths(tab, name);

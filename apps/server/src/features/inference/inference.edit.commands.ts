@@ -73,8 +73,8 @@ function laneOf(id: string, kind: string, given: NewProvider): Value {
 
 /**
  * The lane at the address that its protocol means. Everybody has `http://nas:11434` at hand: one without a path is
- * tried with
- * `/v1`, and stays as it is where that alone lists models. Anthropic's has none, as its routes begin with it.
+ * tried with `/v1`, and stays as it is where that alone lists models. Anthropic's has none, as its routes begin with
+ * it.
  */
 async function addressed(lane: Value): Promise<Value> {
   const { protocol, baseUrl, key } = parsedLane(lane, []);

@@ -170,10 +170,8 @@ function acceptJson(app: FastifyInstance): void {
 
 /**
  * Bodies of any content type, or of none, in this scope: the first `most` bytes are kept, to the edge of a character,
- * and the
- * rest is read past. A longer one than any request may have is answered before its end: what a job says counts,
- * however much
- * it prints.
+ * and the rest is read past. A longer one than any request may have is answered before its end: what a job says counts,
+ * however much it prints.
  */
 export function acceptAnything(scope: FastifyInstance, most: number): void {
   scope.removeAllContentTypeParsers();

@@ -40,9 +40,8 @@ const mostOfApp = 300;
 const unbounded = 'ping_url' satisfies AppChangeKind;
 
 /**
- * Notes what the caller changes, in the transaction that does: of an app, until it is disconnected; what people
- * change by
- * themselves is theirs, whoever did before. Throws 429 when the app changed 300 things.
+ * Notes what the caller changes, in the transaction that does: of an app, until it is disconnected; what people change
+ * by themselves is theirs, whoever did before. Throws 429 when the app changed 300 things.
  */
 export async function noteChange(db: Db, actor: Actor, { kind, subject, name, before }: AppChange): Promise<void> {
   const connectionId = appOf(actor);

@@ -28,9 +28,8 @@ interface KeptAnswer {
 }
 
 /**
- * The member of a kept answer that says what was asked for. A gateway of the release before gives a kept text as it
- * is: with
- * this beside its own members it is a token answer still (RFC 6749, 5.1: unknown ones are ignored).
+ * The member of a kept answer that says what was asked for. A gateway of the release before gives a kept text as it is:
+ * with this beside its own members it is a token answer still (RFC 6749, 5.1: unknown ones are ignored).
  */
 const askedMember = 'svc_asked';
 

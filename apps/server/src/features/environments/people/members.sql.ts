@@ -76,9 +76,8 @@ export async function noteRemoved(db: Db, now: string, environmentId: string, ac
 }
 
 /**
- * Of an environment's other members the one of the highest role (an owner among them has not agreed to be one), and
- * of those
- * who is there longest; nobody who is suspended, and no viewer: who may only look must not come to own it.
+ * Of an environment's other members the one of the highest role (an owner among them has not agreed to be one), and of
+ * those who is there longest; nobody who is suspended, and no viewer: who may only look must not come to own it.
  */
 export async function heirOf(
   db: Db,

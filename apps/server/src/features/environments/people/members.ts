@@ -88,9 +88,8 @@ export async function comeBack(tx: Db, time: Time, { id }: Pick<EnvironmentRow, 
 
 /**
  * Invites somebody into an environment that is locked; a colleague of one organisation is a member at once, but no
- * owner, whose
- * costs it may become. Throws 409
- * `already_member`, 429 past 200. Answers what became of it; `quiet`: its person declined a while ago and hears nothing.
+ * owner, whose costs it may become. Throws 409 `already_member`, 429 past 200. Answers what became of it; `quiet`: its
+ * person declined a while ago and hears nothing.
  */
 export async function invite(
   tx: Db,

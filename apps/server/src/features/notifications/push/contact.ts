@@ -16,8 +16,8 @@ const publicMail = (address: string | undefined): string | undefined =>
 
 /**
  * Whom a push service may write to (RFC 8292, 2.1): what the operator set, the sender of e-mail, the address of the
- * platform
- * itself, or that of who set it up. Never a local name, which Apple refuses with 403; undefined: there is none.
+ * platform itself, or that of who set it up. Never a local name, which Apple refuses with 403; undefined: there is
+ * none.
  */
 export function contactOf(
   { pushContact, mailFrom, baseUrl }: Pick<Config, 'pushContact' | 'mailFrom' | 'baseUrl'>,
