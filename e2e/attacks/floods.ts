@@ -300,6 +300,19 @@ export const floods = {
       return ask(target, `/v1/environments/${id}`, { method: 'PATCH', body }, stop);
     });
   },
+  'N sign-ins of apps': async (target, stop) => {
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const client = 'client_id=https%3A%2F%2Fapp.example%2Fclient.json';
+    const back = 'redirect_uri=http%3A%2F%2F127.0.0.1%3A9%2Fcallback';
+    const works = [
+      () => ask(target, '/auth/register', { body: '{"redirect_uris":["http://127.0.0.1:9/callback"]}' }, stop),
+      () => ask(target, `/auth/authorize?${client}&${back}&response_type=code&code_challenge_method=S256`, {}, stop),
+      () => token(`grant_type=refresh_token&${client}&refresh_token=${randomUUID()}`),
+      () => token(`grant_type=authorization_code&${client}&${back}&code=${randomUUID()}&code_verifier=${randomUUID()}`),
+    ];
+    const token = (body: string) => ask(target, '/auth/token', { body, headers: form }, stop);
+    await repeat(16, stop, async (n) => works[n % works.length]?.());
+  },
   'R4 overviews and searches': async (target, stop) => {
     const paths = [
       '/v1/overview',

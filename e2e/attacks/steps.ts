@@ -10,7 +10,7 @@ import { makeRepository, type Person, people, type World } from './world.ts';
 
 /** An attack of `corpus.json`: what is done, by whom, and what has to come of it. `{name}` stands for what was kept. */
 export interface Attack {
-  /** Of the lists of attacks: A to D of the first, E to I of the second, R of the third. */
+  /** Of the lists of attacks: A to D of the first, E to I of the second, N and R of the third. */
   row: string;
   name: string;
   /** Needs a node; without one it is not run. */
