@@ -65,6 +65,7 @@ describe('null in a change', () => {
       late_after_s: 5,
       alert_on_fail: true,
       notify: 'never',
+      ignore: ['checked *'],
       template: 'x',
     };
     const nulls = Object.fromEntries(Object.keys(fields).map((name) => [name, null]));

@@ -61,6 +61,7 @@ export const scheduler = {
             scheduled_for: dateTime,
             timeout_s: z.int(),
             command_hash: z.string().optional(),
+            ignore: z.array(z.string()).optional().describe('Of its schedule, for `output_hash`'),
             lease_expires_at: dateTime,
           })
           .nullable(),

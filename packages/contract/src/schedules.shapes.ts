@@ -78,6 +78,15 @@ export const policy = z
     error: 'approval outside_hours needs quiet_hours',
   });
 
+/** What of an output is no change; the server reads the patterns (`@svc/matching/ignored`). */
+export const ignored = z
+  .array(text(200).min(1))
+  .max(20)
+  .describe(
+    'Of `notify: on_change`: what of a line is no change, wherever in it. `*` is any text, `#` a whole number (`12`, `1,024.5`), a ' +
+      'sign after `\\` itself, all else as it is written, in its case. A line that is ignored as a whole may also come and go',
+  );
+
 const permission = z.enum(['read', 'edit', 'pr']);
 const deviceText = text(2_000);
 

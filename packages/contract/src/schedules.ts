@@ -15,7 +15,7 @@ import {
 } from './fields.ts';
 import { events, json, nothing, route } from './route.ts';
 import { runList, runPage } from './scheduler.shapes.ts';
-import { kinds, policy, seconds, specs, tag, target, trigger } from './schedules.shapes.ts';
+import { ignored, kinds, policy, seconds, specs, tag, target, trigger } from './schedules.shapes.ts';
 import { gives } from './strength.ts';
 
 const fields = {
@@ -36,6 +36,7 @@ const fields = {
   late_after_s: seconds(0).optional().describe('0: never'),
   alert_on_fail: z.boolean().optional(),
   notify: z.enum(['on_failure', 'on_change', 'always', 'never']).optional(),
+  ignore: ignored.optional(),
   template: text(120).optional(),
 };
 const variant = <K extends keyof typeof specs>(kind: K) =>

@@ -1,12 +1,16 @@
 import { isPast } from './dates.ts';
+import type { Ignored } from './ignored.ts';
 
 /**
  * What differs from run to run though nothing changed: times, durations, ids, process numbers, rates, progress. Outputs
  * whose lines normalise alike are no change (document 2, `notify`). Each pattern is bounded, so that no line takes long.
  */
 
-/** Which way of normalising a hash was made with: hashes of two ways say nothing of each other. */
-export const outputVersion = '2';
+const version = '2';
+
+/** A hash of an output with the way in which it was normalised: hashes of two ways say nothing of each other. */
+export const hashText = (hash: string, ignored: Ignored | undefined): string =>
+  `${version}${ignored === undefined ? '' : `+${ignored.id}`}:${hash}`;
 
 // oxlint-disable-next-line no-control-regex -- colours begin with ESC
 const escapes = /\u001b(?:\[[0-9;:?]{0,64}[ -/]{0,8}[@-~]|\][^\u0007\u001b]{0,512}(?:\u0007|\u001b\\)|[@-Z\\^_])/g;
@@ -158,9 +162,14 @@ const isLately = (text: string, now: number): boolean => {
   return Math.abs((value > 1e11 ? value : value * 1_000) - now) < yearMs;
 };
 
-/** A line of output at an instant (ms since the epoch) with all blanked that differs from run to run. */
-export function normalizeLine(line: string, now: number): string {
-  let text = plainOf(line);
+/**
+ * A line of output at an instant (ms since the epoch) with all blanked that differs from run to run; undefined where its
+ * owner ignores all of it.
+ */
+export function normalizeLine(line: string, now: number, ignored?: Ignored): string | undefined {
+  const plain = plainOf(line);
+  let text = ignored === undefined ? plain : ignored.leave(plain);
+  if (text === undefined) return undefined;
   if (!bootTime.test(text)) text = text.replaceAll(dates, (found) => (isPast(found, now) ? '<time>' : found));
   text = text.replaceAll(epochs, (found) => (isLately(found, now) ? '<time>' : found));
   for (const [pattern, by] of rules) text = text.replace(pattern, by);
@@ -194,10 +203,10 @@ const mostOfLine = 200;
 
 /**
  * The lines in which two outputs differ, those that went with `-` and those that came with `+`, in their order, of the
- * last 2,000; at most 40 of 200 characters each. Lines that only moved are not told.
+ * last 2,000; at most 40 of 200 characters each. Lines that only moved are not told, nor those that are ignored.
  */
-export function changedLines(before: string, after: string, now: number): string[] {
-  const [gone, come] = [linesOf(before, now), linesOf(after, now)];
+export function changedLines(before: string, after: string, now: number, ignored?: Ignored): string[] {
+  const [gone, come] = [linesOf(before, now, ignored), linesOf(after, now, ignored)];
   const less = (all: readonly Line[], by: readonly Line[], sign: string): string[] => {
     const count = new Map<string, number>();
     for (const { normal } of by) count.set(normal, (count.get(normal) ?? 0) + 1);
@@ -218,12 +227,12 @@ interface Line {
   readonly shown: string;
 }
 
-const linesOf = (text: string, now: number): Line[] =>
+const linesOf = (text: string, now: number, ignored: Ignored | undefined): Line[] =>
   text
     .split('\n')
     .slice(-mostNormal)
     .map((line) => ({
-      normal: normalizeLine(line, now),
+      normal: normalizeLine(line, now, ignored) ?? '',
       shown: plainOf(line).trim().slice(0, mostOfLine).toWellFormed(),
     }))
     .filter(({ normal }) => normal !== '');
@@ -232,9 +241,10 @@ const linesOf = (text: string, now: number): Line[] =>
 const mostNormal = 2_000;
 
 /** All lines of an output, without empty ones at its ends; of more than 2,000 lines the first ones as they are. */
-export const normalizeOutput = (text: string, now: number): string =>
+export const normalizeOutput = (text: string, now: number, ignored?: Ignored): string =>
   text
     .split('\n')
-    .map((line, at, all) => (all.length - at > mostNormal ? line : normalizeLine(line, now)))
+    .map((line, at, all) => (all.length - at > mostNormal ? line : normalizeLine(line, now, ignored)))
+    .filter((line) => line !== undefined)
     .join('\n')
     .trim();

@@ -12,6 +12,7 @@ const nativeSchedule = schedule.pick({
   kind: true,
   spec: true,
   command_hash: true,
+  ignore: true,
   upcoming: true,
   timeout_s: true,
 });

@@ -45,7 +45,7 @@ export async function fireSlot(id: string, cache: NativeCache, options: SlotOpti
   if (!entry) return 'the slot was run before';
   const timer = new AbortController();
   const timeout = setTimeout(() => timer.abort('timeout'), (schedule.timeout_s ?? 3600) * 1000);
-  const { kind, spec, command_hash } = schedule;
+  const { kind, spec, command_hash, ignore } = schedule;
   const work = {
     id: entry.record.id,
     attempt: 1,
@@ -53,6 +53,7 @@ export async function fireSlot(id: string, cache: NativeCache, options: SlotOpti
     kind: kind as ClaimedRun['kind'],
     spec,
     command_hash,
+    ignore,
   };
   const execution = {
     machine,

@@ -10,7 +10,7 @@ import type { OutputTail } from './tail.ts';
 export type ClaimedRun = NonNullable<RouteOutput<typeof contract.scheduler.claim>['run']>;
 
 /** The task of a run: the fields of a claimed run that an execution needs. */
-export type RunTask = Pick<ClaimedRun, 'id' | 'attempt' | 'schedule_id' | 'kind' | 'spec' | 'command_hash'>;
+export type RunTask = Pick<ClaimedRun, 'id' | 'attempt' | 'schedule_id' | 'kind' | 'spec' | 'command_hash' | 'ignore'>;
 
 /** Shared parts of every execution on this machine. */
 export interface Machine extends EnvironmentOptions {

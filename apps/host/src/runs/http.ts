@@ -15,7 +15,7 @@ import { createTail } from './tail.ts';
  * target is how such an address is reached at all.
  */
 export async function runHttp(task: RunTask, { machine, signal, onTail }: Execution): Promise<RunOutcome> {
-  const tail = createTail(createScrubber(new Map([['key', machine.key]])));
+  const tail = createTail(createScrubber(new Map([['key', machine.key]])), task.ignore);
   onTail(tail);
   try {
     const { ok, error, text } = await perform(parseSpec(task.spec), (hop) => send(hop, signal));

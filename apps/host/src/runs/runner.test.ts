@@ -278,6 +278,16 @@ test('a huge output is shown by its end, never cut within a character, and has a
   assert.notEqual(other.output_hash, first.output_hash);
 });
 
+test('what the schedule ignores does not count in the hash of a run', async (t) => {
+  const b = await bench(t);
+  const command = 'printf %070000d 1; echo; echo "loop of $$"';
+  const run = () => resultOf(b, b.shell(command, {}, { ignore: ['loop of #'] }));
+  const [first, second] = [await run(), await run()];
+  assert.notEqual(first.log_tail, second.log_tail);
+  assert.match(first.output_hash ?? '', /^2\+/);
+  assert.equal(first.output_hash, second.output_hash);
+});
+
 test('binary output becomes text without NUL', async (t) => {
   const b = await bench(t);
   const { log_tail } = await resultOf(b, b.shell(String.raw`printf 'a\0b\377\376\360\237\231\202\360\237c'`));

@@ -43,6 +43,34 @@ test('the hash of a long output does not depend on how it came', () => {
   assert.match([...hashes][0] ?? '', /^2:[0-9a-f]{64}$/);
 });
 
+test('what a schedule ignores does not count in the hash of a long output, a last byte does', () => {
+  const hashOf = (end: string, ignore?: string[]) => {
+    const tail = createTail(createScrubber(new Map()), ignore);
+    tail.push(Buffer.from(`${'line\n'.repeat(20_000)}visitors: ${end.length}\n${end}`));
+    tail.end();
+    return tail.hash();
+  };
+  const ignore = ['visitors: #', 'banner *'];
+  assert.notEqual(hashOf('x\n'), hashOf('banner 9\nx\n'));
+  assert.equal(hashOf('x\n', ignore), hashOf('banner 9\nx\n', ignore));
+  assert.notEqual(hashOf('x', ignore), hashOf('y', ignore));
+  assert.match(hashOf('x', ignore) ?? '', /^2\+[0-9a-f]{16}:[0-9a-f]{64}$/);
+});
+
+test('a long output that changes in its last byte alone is a change, and takes no memory', () => {
+  // More than what is normalised: the rest counts as it is.
+  const piece = Buffer.from('0123456789abcde\n'.repeat(4_096));
+  const hashOf = (last: string) => {
+    const tail = createTail(createScrubber(new Map()), ['visitors: #', '*banner*']);
+    for (let at = 0; at < 80; at += 1) tail.push(piece);
+    tail.push(Buffer.from(last));
+    tail.end();
+    assert.equal(tail.text().length, 65_536);
+    return tail.hash();
+  };
+  assert.notEqual(hashOf('a'), hashOf('b'));
+});
+
 test('an output that was cut inside of a character ends with the one before', () => {
   const textBy = (isCut: boolean): string => {
     const tail = createTail(createScrubber(new Map()));

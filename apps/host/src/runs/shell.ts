@@ -44,7 +44,7 @@ export async function runAgent(task: RunTask, execution: Execution): Promise<Run
 
 /** Runs the agent command with a prompt that may be run. */
 export async function runPrompt(
-  task: Pick<RunTask, 'id' | 'attempt'>,
+  task: Pick<RunTask, 'id' | 'attempt' | 'ignore'>,
   execution: Execution,
   spec: z.output<typeof agentSpec>,
   variables: Record<string, string>,
@@ -84,7 +84,7 @@ async function requireApproval(task: RunTask, hash: string, { machine }: Executi
 }
 
 async function runProgram(
-  task: Pick<RunTask, 'id' | 'attempt'>,
+  task: Pick<RunTask, 'id' | 'attempt' | 'ignore'>,
   execution: Execution,
   wanted: Program,
 ): Promise<RunOutcome> {
@@ -98,7 +98,7 @@ async function runProgram(
   };
   const { env, secrets, likely } = await collectEnvironment(wanted.names, { ...wanted.variables, ...own }, machine);
   const scrubber = createScrubber(new Map([...secrets, ['key', machine.key]]), likely);
-  const tail = createTail(scrubber);
+  const tail = createTail(scrubber, task.ignore);
   execution.onTail(tail);
   await mkdir(machine.reportDirectory, { recursive: true, mode: 0o700 });
   try {

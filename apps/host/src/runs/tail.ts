@@ -1,4 +1,5 @@
-import { normalizeLine, outputVersion } from '@svc/matching/output';
+import { ignoring } from '@svc/matching/ignored';
+import { hashText, normalizeLine } from '@svc/matching/output';
 import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import type { Scrubber } from './scrub.ts';
@@ -19,11 +20,11 @@ export interface OutputTail {
 /** Longest `log_tail` of the contract. */
 const keepLength = 65_536;
 
-/** Makes the tail of one run. */
-export function createTail(scrubber: Scrubber): OutputTail {
+/** Makes the tail of one run; `ignore`: what of its output is no change. */
+export function createTail(scrubber: Scrubber, ignore?: readonly string[]): OutputTail {
   const decoder = new StringDecoder('utf8');
   const stream = scrubber.stream();
-  const digest = createNormalHash();
+  const digest = createNormalHash(ignore);
   let tail = '';
   let length = 0;
   let onText: (text: string) => void = () => {};
@@ -54,16 +55,17 @@ const pieceLength = 65_536;
  * SHA-256 of text in pieces, line by line with what differs from run to run blanked. Long outputs are compared with
  * each other only, so this need not be the gateway's hash of the same text, but must not depend on how it was cut.
  */
-function createNormalHash(): { push(text: string): void; end(): string } {
+function createNormalHash(ignore: readonly string[] | undefined): { push(text: string): void; end(): string } {
   const hash = createHash('sha256');
   let pending = '';
   const now = Date.now();
   let taken = 0;
-  const normal = (line: string): string => {
+  const ignored = ignoring(ignore);
+  const take = (line: string) => {
     taken += line.length + 1;
-    return taken > mostNormal ? line : normalizeLine(line, now);
+    const normal = taken > mostNormal ? line : normalizeLine(line, now, ignored);
+    if (normal !== undefined) hash.update(`${normal}\n`);
   };
-  const take = (line: string) => void hash.update(`${normal(line)}\n`);
   return {
     push(text) {
       const lines = (pending + text).split('\n');
@@ -76,8 +78,8 @@ function createNormalHash(): { push(text: string): void; end(): string } {
     },
     end() {
       const whole = hash.copy();
-      whole.update(taken > mostNormal ? pending : normalizeLine(pending, now));
-      return `${outputVersion}:${whole.digest('hex')}`;
+      whole.update(taken > mostNormal ? pending : (normalizeLine(pending, now, ignored) ?? ''));
+      return hashText(whole.digest('hex'), ignored);
     },
   };
 }

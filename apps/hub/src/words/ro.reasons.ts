@@ -125,6 +125,12 @@ export const reasonsRo: Record<ReasonCode, string | ((params: Params) => string)
   cron_backwards: ({ field, item }) => `${partOf(field)}: „${item}” merge înapoi.`,
   cron_outside: ({ field, item, least, most }) =>
     `${partOf(field)}: „${item}” nu este între ${number(least)} și ${number(most)}.`,
+  ignore_line: 'Scrie un singur rând, fără caractere de control.',
+  ignore_escape: 'Are un „\\” care nu stă înaintea unui semn: scrie „\\\\” pentru el însuși și „#” pentru un număr.',
+  ignore_expression:
+    'Arată ca o expresie regulată: „*” e orice text, „#” un număr, iar un semn de după „\\” e el însuși.',
+  ignore_all: 'Trebuie să spună mai mult decât „*” și spații, adică orice rând.',
+  ignore_number: '„#” e tot numărul: lângă el nu stă nicio cifră și niciun alt „#”.',
   no_zone: ({ name }) => `${name} nu este un fus orar.`,
   no_date: ({ name }) => `${name} nu este o dată.`,
   phone_needs_host: 'O acțiune a telefonului are nevoie de un singur dispozitiv.',

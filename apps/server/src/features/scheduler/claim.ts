@@ -5,7 +5,7 @@ import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { type Instant, instantOf, plus } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
-import type { Rights } from '../schedules/index.ts';
+import { findIgnored, type Rights } from '../schedules/index.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
 import { askAgain, type Claimer, countRunning, type HostReport, seeHost } from './claims/hosts.sql.ts';
 import { resolveLate } from './outcomes/alerts.ts';
@@ -37,8 +37,9 @@ export const claim = (claims: Claims): Operation =>
     };
     if (body.again === true) await askAgain(context.db, host.accountId, deviceId);
     const run = await claims.take(host, body.wait_s * 1000, context.signal);
-    const spec = run && (await claims.specOf(run, deviceId));
-    if (!run || !spec) return { run: null };
+    if (!run) return { run: null };
+    const [spec, ignore] = await Promise.all([claims.specOf(run, deviceId), findIgnored(context.db, run.schedule_id)]);
+    if (!spec) return { run: null };
     const { id, attempt, schedule_id, name, kind, scheduled_for, timeout_s, command_hash } = run;
     return {
       run: {
@@ -51,6 +52,7 @@ export const claim = (claims: Claims): Operation =>
         scheduled_for,
         timeout_s,
         ...(command_hash !== null && { command_hash }),
+        ...(ignore !== null && { ignore }),
         lease_expires_at: run.lease_expires_at as string,
       },
     };

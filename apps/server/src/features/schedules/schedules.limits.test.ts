@@ -239,6 +239,8 @@ const refused: Case[] = [
   ...of(agent, 'retries', [-1, 11, 1.5, '1']),
   ...of(agent, 'alert_on_fail', ['yes', 1]),
   ...of(agent, 'notify', ['sometimes', true]),
+  ...of(agent, 'ignore', ['x', 5, {}, [5], [null], [''], [long(201)], Array(21).fill('a'), Array(1_000).fill('a')]),
+  ...of(agent, 'ignore', [['a\u0000b'], ['a\ud800'], ['a\nb'], ['*'], ['a', '(a+)+$'], ['\\d+'], ['##']]),
   ...of(agent, 'template', [5, long(121)]),
 ];
 
@@ -318,6 +320,7 @@ const accepted: [string, Json][] = (
     of(agent, 'retries', [0, 10]),
     of(agent, 'notify', ['on_failure', 'on_change', 'always', 'never']),
     of(agent, 'alert_on_fail', [true, false]),
+    of(agent, 'ignore', [[], ['a'], Array(20).fill(long(200)), ['* took # of \\*', 'ș 🙂']]),
     of(agent, 'template', ['', long(120)]),
     [['unknown fields', '', { ...agent, id: unknown, owner: 1, upcoming: 'x', command_hash: 5, state: null }]],
   ] as Case[][]

@@ -8,6 +8,7 @@ import {
   withoutNulls,
   wordsFor,
 } from '@svc/contract';
+import { ignoreFault } from '@svc/matching/ignored';
 import { cronError, isZone, missedSlots, type SkipDays, slotsAfter, type TimedTrigger } from '@svc/timetable';
 import type { z } from 'zod';
 import type { Actor } from '../../kernel/base/actor.ts';
@@ -71,6 +72,7 @@ export function definitionOf(body: NewSchedule): Definition {
     late_after_s: body.late_after_s ?? null,
     alert_on_fail: body.alert_on_fail ?? null,
     notify: body.notify ?? null,
+    ignore: body.ignore ?? null,
     template: body.template ?? null,
     command_hash: kind === 'shell' ? commandHash(body.spec) : null,
     sealed_headers: null,
@@ -131,6 +133,10 @@ export function checkDefinition(definition: Definition): void {
   if (zone !== undefined && !isZone(zone)) fault('policy.quiet_hours.tz', `${JSON.stringify(zone)} is no time zone`);
   for (const [at, date] of (policy?.skip_days?.dates ?? []).entries()) {
     if (!isDate(date)) fault(`policy.skip_days.dates.${at}`, `${date} is no date`);
+  }
+  for (const [at, pattern] of (definition.ignore ?? []).entries()) {
+    const unread = ignoreFault(pattern);
+    if (unread !== undefined) fault(`ignore.${at}`, unread);
   }
   const [first] = Object.entries(faults);
   if (first) throw badRequest(`${first[0]}: ${first[1][0] ?? ''}`, faults);

@@ -30,6 +30,7 @@ export interface Definition {
   late_after_s: number | null;
   alert_on_fail: boolean | null;
   notify: 'on_failure' | 'on_change' | 'always' | 'never' | null;
+  ignore: string[] | null;
   template: string | null;
   command_hash: string | null;
   /** Header values of an http schedule, sealed; `spec` has their names. */
@@ -61,7 +62,7 @@ export type ScheduleTerms = Omit<ScheduleRow, 'slots'>;
 export const plainColumns = (db: Db) => db`
   s.id, s.account_id, s.key_id, s.name, s.description, s.enabled, s.kind, s.spec, s.trigger, s.target, s.failover, s.native,
   s.policy, s.misfire, s.misfire_window_min, s.overlap, s.timeout_s, s.retries, s.retry_backoff_s, s.late_after_s,
-  s.alert_on_fail, s.notify, s.template, s.command_hash, s.sealed_headers, s.anchor_at, s.last_run_at, s.missed_slot, s.failures,
+  s.alert_on_fail, s.notify, s.ignore, s.template, s.command_hash, s.sealed_headers, s.anchor_at, s.last_run_at, s.missed_slot, s.failures,
   s.last_output_hash, s.slots_per_minute, s.created_at, s.updated_at`;
 const columns = (db: Db) => db`${plainColumns(db)}, s.slots`;
 
@@ -181,6 +182,12 @@ export async function findSealedHeaders(db: Db, id: string): Promise<Buffer | nu
   const [row] = await db<{ sealed_headers: Buffer | null }[]>`
     select sealed_headers from schedules.schedules where id = ${id}`;
   return row?.sealed_headers ?? null;
+}
+
+/** What of a schedule's output is no change; null: all of it counts. */
+export async function findIgnored(db: Db, id: string): Promise<string[] | null> {
+  const [row] = await db<{ ignore: string[] | null }[]>`select ignore from schedules.schedules where id = ${id}`;
+  return row?.ignore ?? null;
 }
 
 /** A page of schedules ends with the one whose spec goes over this. */

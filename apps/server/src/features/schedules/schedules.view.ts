@@ -38,6 +38,7 @@ function view(row: ScheduleRow, approvals: readonly ApprovalRow[], now: number):
     native: row.native,
     policy: row.policy,
     alert_on_fail: row.alert_on_fail,
+    ignore: row.ignore,
     template: row.template,
     command_hash: row.command_hash,
     // A slot that nobody took yet stays: it is late, and not passed over.

@@ -156,6 +156,36 @@ describe('scheduler: what people are told', () => {
     assert.match((await told())[0].body, /^nas up\nchecked/);
   });
 
+  test('on_change: what the schedule ignores is no change, from the next run on', async () => {
+    const schedule = await t.create({ ...byHand, notify: 'on_change', ignore: ['visitors: #'] });
+    const output = async (log_tail: string, output_hash?: string): Promise<number> => {
+      await end(schedule, { ok: true, log_tail, ...(output_hash !== undefined && { output_hash }) });
+      return (await told()).length;
+    };
+    assert.equal(await output('up\nvisitors: 5\nload low'), 0);
+    assert.equal(await output('up\nvisitors: 1,024\nload low'), 0);
+    assert.equal(await output('up\nload high'), 1);
+    assert.equal((await told())[0].body, '- load low\n+ load high');
+    // Other patterns: the outputs themselves are compared once, of which the hashes say nothing.
+    await t.call('PATCH', `/v1/schedules/${schedule.id}`, { ignore: ['load *'] });
+    assert.equal(await output('up\nload low'), 1);
+    assert.equal(await output('down\nload low'), 2);
+    await t.call('PATCH', `/v1/schedules/${schedule.id}`, { ignore: null });
+    assert.equal(await output('down\nload high'), 3);
+    // Of long outputs nobody knows, until two were made in one way.
+    assert.equal(await output('x', `2+${'0'.repeat(16)}:${'a'.repeat(64)}`), 3);
+    assert.equal(await output('y', `2+${'0'.repeat(16)}:${'b'.repeat(64)}`), 4);
+  });
+
+  test('on_change: a host gets the patterns with the run', async () => {
+    const schedule = await t.create({ ...byHand, ignore: ['visitors: #', 'took *'] });
+    await t.runNow(schedule);
+    assert.deepEqual((await t.claim(newDevice())).ignore, ['visitors: #', 'took *']);
+    const plain = await t.create(byHand);
+    await t.runNow(plain);
+    assert.equal('ignore' in (await t.claim(newDevice())), false);
+  });
+
   test('on_change: a date in an output that passes is no change', async () => {
     const schedule = await t.create({ ...byHand, notify: 'on_change' });
     const ends = new Date(t.clock.now() + 3 * 86_400_000).toISOString().slice(0, 10);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { changedLines, isSameWay, normalizeOutput, outputVersion } from '@svc/matching/output';
+import { ignoring } from '@svc/matching/ignored';
+import { changedLines, hashText, isSameWay, normalizeOutput } from '@svc/matching/output';
 import type { Db } from '../../../kernel/db/db.ts';
 import { type Instant, readNow } from '../../../kernel/db/instant.ts';
 import {
@@ -113,9 +114,11 @@ interface LastOutcome {
 function successOf(schedule: ScheduleRow, run: RunRow, now: Instant, outputHash?: string): LastOutcome {
   // To normalise 64 KiB takes 18 ms: only where somebody wants to hear of a change.
   const isCompared = outputHash === undefined && effective(schedule).notify === 'on_change';
-  const normal = isCompared ? normalizeOutput(run.log_tail ?? '', now.ms) : undefined;
-  const own = normal === undefined ? null : `${outputVersion}:${createHash('sha256').update(normal).digest('hex')}`;
-  return { failures: 0, disable: false, outputHash: outputHash ?? own };
+  if (!isCompared) return { failures: 0, disable: false, outputHash: outputHash ?? null };
+  const ignored = ignoring(schedule.ignore);
+  const normal = normalizeOutput(run.log_tail ?? '', now.ms, ignored);
+  const own = hashText(createHash('sha256').update(normal).digest('hex'), ignored);
+  return { failures: 0, disable: false, outputHash: own };
 }
 
 function failureAfter(schedule: ScheduleRow): LastOutcome {
@@ -136,8 +139,7 @@ async function settleSuccess(
   { hash, isWhole }: { hash: string | null; isWhole: boolean },
 ): Promise<void> {
   const { last_output_hash: last } = schedule;
-  // After an upgrade that normalises in another way, the first output is compared with none.
-  const changed = last !== null && hash !== null && last !== hash && isSameWay(last, hash);
+  const changed = last !== null && hash !== null && last !== hash;
   const { notify } = effective(schedule);
   const recovered = schedule.failures > 0;
   if (recovered) await resolveSchedule(kernel, db, run, 'recovered');
@@ -145,10 +147,15 @@ async function settleSuccess(
   else if (notify === 'on_change' && recovered && schedule.alert_on_fail !== false)
     await tellRecovered(kernel, db, run);
   else if (notify === 'on_change' && changed) {
-    const [before, after] = [(await lastLogOf(db, run)) ?? '', run.log_tail ?? ''];
-    // A date that was to come when the hash before was made may be over by now, in the very same output.
-    const isSame = isWhole && !isLong(before) && normalizeOutput(before, now.ms) === normalizeOutput(after, now.ms);
-    if (!isSame) await tellChanged(kernel, db, run, changedLines(before, after, now.ms));
+    const [before, after] = [await lastLogOf(db, run), run.log_tail ?? ''];
+    const ignored = ignoring(schedule.ignore);
+    // A date that was to come when the hash before was made may be over by now, in the very same output. And after an
+    // upgrade, or another `ignore`, the outputs say what their hashes do not: of long ones nobody knows.
+    const isSame =
+      isWhole && before !== undefined && !isLong(before)
+        ? normalizeOutput(before, now.ms, ignored) === normalizeOutput(after, now.ms, ignored)
+        : !isSameWay(last, hash);
+    if (!isSame) await tellChanged(kernel, db, run, changedLines(before ?? '', after, now.ms, ignored));
   }
 }
 
