@@ -23,3 +23,7 @@ export function decodeWithin(buffer: Buffer, maxJson: number, cut: boolean): Dec
     kept = withoutPartial(kept.subarray(0, kept.length >> 1));
   }
 }
+
+/** What ended with a command, said behind how it ended; nothing where the system does not tell. */
+export const endedText = (processes: number | undefined): string =>
+  processes === undefined ? '' : `; ${processes} ${processes === 1 ? 'process' : 'processes'} ended`;

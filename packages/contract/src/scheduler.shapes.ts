@@ -41,6 +41,12 @@ export const run = z
     started_at: dateTime.optional(),
     finished_at: dateTime.optional(),
     exit_code: z.int().optional(),
+    ended_processes: z
+      .int()
+      .optional()
+      .describe(
+        'How many processes ended with it when its time was over or it was cancelled, its own among them; where the host tells',
+      ),
     cost_micro_usd: z.int(),
     log_tail: z.string().optional(),
     session_id: uuid.optional(),

@@ -18,6 +18,7 @@ const position = z
   .pipe(z.int().min(0)) as unknown as z.ZodType<number, number> & {
   default(value: number): z.ZodDefault<z.ZodType<number, number>>;
 };
+const endedProcesses = z.int().min(1).max(1_000_000);
 const exitCode = z.int().min(-2_147_483_648).max(4_294_967_295);
 
 /** Codes of runs' own. */
@@ -97,6 +98,7 @@ export const scheduler = {
         attempt,
         ok: z.boolean(),
         exit_code: exitCode.optional(),
+        ended_processes: endedProcesses.optional().describe('By its time or a cancel, its own among them'),
         error: text(4_000).optional(),
         log_tail: logTail.optional(),
         cost_micro_usd: cost.optional(),
@@ -262,6 +264,7 @@ export const scheduler = {
         finished_at: instant,
         ok: z.boolean(),
         exit_code: exitCode.optional(),
+        ended_processes: endedProcesses.optional(),
         error: text(4_000).optional(),
         log_tail: logTail.optional(),
       }),

@@ -7,6 +7,7 @@ import { CommandError } from '../failure.ts';
 import type { Output } from '../output.ts';
 import { describeFailure } from '../report.ts';
 import { isRefusal } from '../runs/lease.ts';
+import { endedText } from '../text.ts';
 import { relayFailedCode } from './target.ts';
 
 /** A command that a host does by itself, as the gateway shows it. */
@@ -76,7 +77,7 @@ const statesSaid: Readonly<Record<string, string>> = {
 
 /** What is said of a command that its time ended. */
 export const timedOutText = (processes: number | undefined): string =>
-  `the command timed out and was killed${processes === undefined ? '' : `; ${processes} ${processes === 1 ? 'process' : 'processes'} ended`}`;
+  `the command timed out and was killed${endedText(processes)}`;
 
 /** The exit code that a finished shell command stands for; throws `CommandError` when it has none. */
 export function exitCodeOf({ state, ok, error, result }: HostExec, target: string, log: Output['log']): number {

@@ -7,6 +7,7 @@ import type { ClaimedRun, Machine } from '../runs/context.ts';
 import { execute } from '../runs/execute.ts';
 import { type Journal, type JournalEntry, type RunOutcome, slotId } from '../runs/journal.ts';
 import { isRefusal } from '../runs/lease.ts';
+import { endedText } from '../text.ts';
 import { type NativeCache, readCache } from './cache.ts';
 
 /** A slot that was missed for longer is left to the gateway's rule for missed slots. */
@@ -64,7 +65,8 @@ export async function fireSlot(id: string, cache: NativeCache, options: SlotOpti
   };
   const outcome = await execute(work, execution, log).finally(() => clearTimeout(timeout));
   await entry.finished(outcome);
-  return outcome.ok ? 'the slot was run' : `the slot failed: ${outcome.error ?? 'unknown'}`;
+  const { ok, error = 'unknown', ended_processes: processes } = outcome;
+  return ok ? 'the slot was run' : `the slot failed: ${error}${endedText(processes)}`;
 }
 
 /** Tells the gateway what was run without it; what it refuses was run elsewhere, and is dropped. */

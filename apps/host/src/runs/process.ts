@@ -70,13 +70,16 @@ export async function runGuarded(command: GuardedCommand): Promise<GuardedResult
     if (ended) line.destroy();
     else await new Promise<void>((resolve) => line.end('over\n', () => resolve()));
     await Promise.race([closed, drained()]);
-    return { code: child.exitCode, signal: child.signalCode, ended };
+    return { code: child.exitCode, signal: child.signalCode, ended: ended && withoutGuard(ended) };
   } finally {
     line.destroy();
     readOn(output);
     command.groups.delete(group);
   }
 }
+
+/** The member of the group that waits for the end of the line is ours; before the command begins it is not there. */
+const withoutGuard = ({ processes = 0 }: Ended): Ended => ({ processes: processes > 1 ? processes - 1 : undefined });
 
 async function live(
   child: ChildProcess,

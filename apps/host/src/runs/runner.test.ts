@@ -100,6 +100,10 @@ async function pidIn(root: string): Promise<number> {
 }
 
 /** Says its pid, has a child, ignores SIGTERM with it and goes on for ever. */
+/** Its shell, what it left in the background, and what it just started: no process of ours. */
+const assertEnded = (processes: number | undefined) => {
+  if (process.platform === 'linux') assert.ok(processes === 2 || processes === 3, `${processes} ended`);
+};
 const stubborn = 'trap "" TERM; sleep 600 & echo $! > child; echo $$ > pid; while :; do sleep 1; done';
 
 test('a command runs in the first root; its output in order and its exit code are reported', async (t) => {
@@ -133,8 +137,9 @@ test('a run over its time is killed whole, also when it ignores SIGTERM', async 
   const b = await bench(t);
   const run = b.shell(stubborn, {}, { timeout_s: 3 });
   const pid = await pidIn(b.root);
-  const { ok, error, exit_code } = await resultOf(b, run);
+  const { ok, error, exit_code, ended_processes } = await resultOf(b, run);
   assert.deepEqual({ ok, error, exit_code }, { ok: false, error: 'timeout', exit_code: undefined });
+  assertEnded(ended_processes);
   const child = Number(await readFile(join(b.root, 'child'), 'utf8'));
   assert.deepEqual([isAlive(pid), isAlive(child)], [false, false]);
 });
@@ -168,8 +173,9 @@ for (const status of [200, 409]) {
       return status;
     };
     b.gateway.scheduler.onHeartbeat = () => ({ cancel: true, lease_expires_at: new Date().toISOString() });
-    const { ok, error } = await b.gateway.scheduler.result(run);
+    const { ok, error, ended_processes } = await b.gateway.scheduler.result(run);
     assert.deepEqual({ ok, error, alive }, { ok: false, error: 'cancelled', alive: [false, false] });
+    assertEnded(ended_processes);
     await b.runner.idle();
     assert.deepEqual([await readJournal(b), b.logged], [[], []]);
   });

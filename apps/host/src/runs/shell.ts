@@ -115,7 +115,12 @@ async function runProgram(
       onOutput: (chunk) => tail.push(chunk),
     });
     const code = result.signal === null ? result.code : 128 + systemConstants.signals[result.signal];
-    return { ...outcomeOf(code, result.ended ? String(signal.reason) : undefined), ...(await readReport(report)) };
+    const count = result.ended?.processes;
+    return {
+      ...outcomeOf(code, result.ended ? String(signal.reason) : undefined),
+      ...(count !== undefined && { ended_processes: count }),
+      ...(await readReport(report)),
+    };
   } catch (error) {
     if (errnoOf(error) === 'E2BIG') throw new OpError('the command is too long for this system');
     throw new OpError(scrubber.all(toOpError(error).message), { cause: error });

@@ -61,6 +61,7 @@ export const runsEn = {
     schedule: 'Schedule',
     log: 'Log',
     skipLog: 'Skip the log',
+    ended: (n: number) => `${count(n, 'process', 'processes')} ended with it`,
     attempts: 'Attempts',
     attemptStates: {
       running: 'Runs',

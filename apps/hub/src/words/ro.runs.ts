@@ -65,6 +65,8 @@ export const runsRo: typeof runsEn = {
     schedule: 'Programare',
     log: 'Jurnal',
     skipLog: 'Sari peste jurnal',
+    ended: (n) =>
+      n === 1 ? 'un proces oprit odată cu ea' : `${count(n, 'proces oprit', 'procese oprite')} odată cu ea`,
     attempts: 'Încercări',
     attemptStates: {
       running: 'Rulează',

@@ -84,6 +84,7 @@ function Facts({ run }: { run: RunRecord }) {
   const words = useWords();
   const text = words.runs;
   const { state, started_at: started, finished_at: finished, error, waiting_for: waits, exit_code: code } = run;
+  const { ended_processes: ended } = run;
   const work = workOf(run.spec);
   return (
     <div class="stack">
@@ -91,6 +92,7 @@ function Facts({ run }: { run: RunRecord }) {
         <RunState state={state} />
         {waits !== undefined && state === 'pending' && <span>{text.waits[waits]}</span>}
         {code !== undefined && !error?.includes(`exit code ${code}`) && <span>{words.monitors.exitCode(code)}</span>}
+        {ended !== undefined && <span>{text.ended(ended)}</span>}
         {started !== undefined && finished !== undefined && (
           <span>{words.monitors.took(duration(Date.parse(finished) - Date.parse(started)))}</span>
         )}

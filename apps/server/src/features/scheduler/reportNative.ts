@@ -49,6 +49,7 @@ export const reportNative = (parts: SchedulerParts): Operation =>
         startedAt: new Date(body.started_at).toISOString(),
         finishedAt: new Date(body.finished_at).toISOString(),
         exitCode: body.exit_code,
+        endedProcesses: body.ended_processes,
         error: body.error,
         logTail: body.log_tail,
       };

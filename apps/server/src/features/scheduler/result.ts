@@ -32,6 +32,7 @@ export const result = (parts: SchedulerParts): Operation =>
         by,
         ok: body.ok,
         exitCode: body.exit_code,
+        endedProcesses: body.ended_processes,
         error: body.error,
         logTail: body.log_tail,
         costMicroUsd: body.cost_micro_usd,
@@ -41,7 +42,12 @@ export const result = (parts: SchedulerParts): Operation =>
     });
     if (moved) return { run: viewRun(moved) };
     const ended = { id: known.id, attempt: body.attempt, holderId: context.deviceId };
-    const gone = await endedProcess(parts, { ...ended, logTail: body.log_tail, costMicroUsd: body.cost_micro_usd });
+    const gone = await endedProcess(parts, {
+      ...ended,
+      logTail: body.log_tail,
+      costMicroUsd: body.cost_micro_usd,
+      endedProcesses: body.ended_processes,
+    });
     if (gone) return { run: viewRun(gone) };
     const current = (await findRun(context.db, known.id)) ?? known;
     if (!hasAnswered(current, by)) throw leaseHeld(current);

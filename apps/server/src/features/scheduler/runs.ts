@@ -102,6 +102,7 @@ export function viewRun(row: RunRow): View {
     ...(row.started_at !== null && { started_at: row.started_at }),
     ...(row.finished_at !== null && { finished_at: row.finished_at }),
     ...(row.exit_code !== null && { exit_code: row.exit_code }),
+    ...(row.ended_processes !== null && { ended_processes: row.ended_processes }),
     ...(row.log_tail !== null && { log_tail: row.log_tail }),
     ...(row.session_id !== null && { session_id: row.session_id }),
     ...(row.error !== null && { error: row.error }),

@@ -26,6 +26,7 @@ export interface Holder {
 export interface Result {
   ok: boolean;
   exitCode?: number | undefined;
+  endedProcesses?: number | undefined;
   error?: string | undefined;
   logTail?: string | undefined;
   /** Of this attempt alone. */
@@ -126,10 +127,11 @@ export const costs = effect<{ costMicroUsd?: number | undefined }, RunRow>(
   }),
 );
 export const reported = effect<Result, RunRow>(
-  'exit code, error, log, session; the attempt is answered',
+  'exit code, error, log, session, what was ended; the attempt is answered',
   (run, result) => ({
     answers: withAnswer(run),
     exit_code: result.exitCode ?? null,
+    ended_processes: result.endedProcesses ?? null,
     error: result.ok ? null : (result.error ?? null),
     ...(result.logTail !== undefined && { log_tail: result.logTail }),
     ...(result.sessionId !== undefined && { session_id: result.sessionId }),

@@ -51,6 +51,7 @@ const base: RunRow = {
   retries_used: 0,
   leases_lost: 0,
   exit_code: null,
+  ended_processes: null,
   cost_before_micro_usd: 10,
   cost_micro_usd: 15,
   log_tail: null,

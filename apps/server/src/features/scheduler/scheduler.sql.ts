@@ -48,6 +48,8 @@ export interface RunRow extends RunCopy {
   retries_used: number;
   leases_lost: number;
   exit_code: number | null;
+  /** What ended with its time, or with a cancel. */
+  ended_processes: number | null;
   cost_before_micro_usd: number;
   cost_micro_usd: number;
   log_tail: string | null;
@@ -70,7 +72,7 @@ export const runColumnsText = `
   r.id, r.account_id, r.schedule_id, r.key_id, r.made_by, r.scheduled_for, r.origin, r.state, r.attempt, r.created_at, r.not_before, r.name,
   r.kind, r.spec, r.spec_hash, r.sealed_headers, r.pool, r.target_type, r.target_id, r.target_tags, r.failover, r.command_hash, r.overlap, r.timeout_s,
   r.retries, r.retry_backoff_s, r.budget_micro_usd, r.late_at, r.holder_id, r.lease_expires_at, r.started_at,
-  r.finished_at, r.retries_used, r.leases_lost, r.exit_code, r.cost_before_micro_usd, r.cost_micro_usd, r.log_tail,
+  r.finished_at, r.retries_used, r.leases_lost, r.exit_code, r.ended_processes, r.cost_before_micro_usd, r.cost_micro_usd, r.log_tail,
   r.session_id, r.error, r.answers, r.parent_run_id, r.chain_step, r.ending, r.ending_until, r.refused_by`;
 export const runColumns = fragmentOf(runColumnsText);
 

@@ -188,8 +188,26 @@ describe('scheduler: life of a run', () => {
     await cancel(run.id);
     const beat = await t.heartbeat(run, device);
     assert.deepEqual([beat.status, beat.body.cancel], [200, true]);
-    assert.equal((await t.result(run, device, { ok: true })).body.run.state, 'cancelled');
+    const gone = (await t.result(run, device, { ok: false, error: 'cancelled', ended_processes: 3 })).body.run;
+    assert.deepEqual([gone.state, gone.ended_processes], ['cancelled', 3]);
+    assert.equal((await t.call('GET', `/v1/schedule-runs/${run.id}`)).body.ended_processes, 3);
     assert.equal((await t.result(run, newDevice(), { ok: true })).body.error.code, 'lease_held');
+  });
+
+  test('what ended with the time of a run is said of it, until its next attempt begins', async () => {
+    await begin();
+    const schedule = await t.create({ ...byHand, timeout_s: 5, retries: 1, retry_backoff_s: 1 });
+    await t.runNow(schedule);
+    const device = newDevice();
+    const late = { ok: false, error: 'timeout', ended_processes: 2 };
+    const first = await t.result(await t.claim(device), device, late);
+    assert.deepEqual([first.body.run.state, first.body.run.ended_processes], ['pending', 2]);
+    t.clock.leap(2 * second);
+    const again = await t.claim(device);
+    assert.equal('ended_processes' in (await t.runsOf(schedule))[0], false);
+    t.clock.leap(6 * second);
+    const last = (await t.result(again, device, late)).body.run;
+    assert.deepEqual([last.state, last.ended_processes], ['timed_out', 2]);
   });
 
   test('deleting a schedule cancels its runs and keeps its history', async () => {

@@ -750,6 +750,12 @@ describe('schedules: limits, defaults and statuses', () => {
       { attempt: 1, ok: true, cost_micro_usd: -1 },
       { attempt: 1, ok: true, cost_micro_usd: 1e13 },
     ]);
+    const counts = [0, -1, 1.5, '2', 1_000_001, {}];
+    await bad(
+      `${path}/result`,
+      'ended_processes',
+      counts.map((ended_processes) => ({ attempt: 1, ok: false, ended_processes })),
+    );
     await bad(`${path}/result`, 'session_id', [{ attempt: 1, ok: true, session_id: 'x' }]);
     await bad(`${path}/heartbeat`, 'attempt', [{}, { attempt: -1 }]);
     await bad(`${path}/heartbeat`, 'log_tail', [{ attempt: 1, log_tail: 5 }]);

@@ -39,7 +39,7 @@ const isNext = (now: string): string => `not exists (
 /** The columns that make a run its holder's: those of the move `claim`, with which a test compares them. */
 const held = (holder: string, now: string, leaseUntil: string): string => `
   state = ${claimed}, holder_id = ${holder}, started_at = ${now}, lease_expires_at = ${leaseUntil},
-  late_at = null, error = null, exit_code = null, log_tail = null`;
+  late_at = null, error = null, exit_code = null, ended_processes = null, log_tail = null`;
 
 /** Ends a statement whose part `next` has the runs to claim: moves them, and records the change with them. */
 const claiming = (holder: string, now: string, leaseUntil: string): string => `
@@ -225,14 +225,15 @@ export interface EndedAttempt {
   logTail?: string | undefined;
   /** Of this attempt alone. */
   costMicroUsd?: number | undefined;
+  endedProcesses?: number | undefined;
 }
 
 /** Notes that the process of an ended attempt is gone; undefined when nothing waits for that. No state moves. */
 export async function confirmEnd(db: Db, ended: EndedAttempt): Promise<RunRow | undefined> {
-  const { id, attempt, holderId, logTail = null, costMicroUsd = null } = ended;
+  const { id, attempt, holderId, logTail = null, costMicroUsd = null, endedProcesses = null } = ended;
   const [row] = await db<RunRow[]>`
     update scheduler.runs as r set ending = null, ending_until = null, answers = array_append(r.answers, r.ending),
-      log_tail = coalesce(${logTail}, r.log_tail),
+      log_tail = coalesce(${logTail}, r.log_tail), ended_processes = coalesce(${endedProcesses}::int, r.ended_processes),
       cost_micro_usd = greatest(r.cost_micro_usd, r.cost_before_micro_usd + coalesce(${costMicroUsd}::bigint, 0))
     where r.id = ${id} and ${holderId === undefined ? db`r.ending like ${fencePattern(attempt)}` : db`r.ending = ${fenceText({ attempt, holderId })}`}
     returning ${runColumns(db)}`;
