@@ -9,10 +9,10 @@ import { filesOf, readEnd, removeFiles, startDetached } from './process.ts';
 const pidIn = async (path: string) => Number(await readFile(path, 'utf8').catch(() => '0'));
 
 /** Runs a command as nobody waits for it; answers how it ended, and where. */
-async function run(t: TestContext, command: string, timeoutMs = 600_000) {
+async function run(t: TestContext, command: string, timeoutMs = 600_000, path = process.env['PATH'] ?? '') {
   const directory = await temporaryDirectory(t);
   const files = filesOf(join(directory, 'exec'));
-  const env = { PATH: process.env['PATH'] ?? '' };
+  const env = { PATH: path };
   const shell = { file: '/bin/sh', args: ['-c', command], cwd: directory, env, input: undefined };
   const { leader, gone } = await startDetached(shell, files, timeoutMs, async () => {});
   t.after(() => {
@@ -40,6 +40,25 @@ test('what a command leaves in the background stays and writes on, and does not 
     [false, false],
   );
   assert.equal(isAlive(pid), true);
+});
+
+test('what a command wrote last is kept on a machine that is slow to take it, whatever holds its output open', async (t) => {
+  const tools = await temporaryDirectory(t);
+  const real = process.env['PATH'] ?? '';
+  // Each piece of the output is taken half a second late: longer than the background is waited for.
+  const slow = `#!/bin/sh\nPATH='${real}'\ncase $1 in bs=65536) sleep 0.5 ;; esac\nexec dd "$@"\n`;
+  await writeFile(join(tools, 'dd'), slow, { mode: 0o755 });
+  const command = 'sleep 600 & echo $! > pid; printf %0150000d 7; echo end';
+  const { directory, files, end } = await run(t, command, 600_000, `${tools}:${real}`);
+  assert.deepEqual([end.code, end.truncated, isAlive(await pidIn(join(directory, 'pid')))], [0, false, true]);
+  const output = await readFile(files.output, 'utf8');
+  assert.deepEqual([output.length, output.slice(-5)], [150_004, '7end\n']);
+});
+
+test('a background that never stops writing does not hold up the answer', async (t) => {
+  const { end, files } = await run(t, 'echo first; yes & echo $! > pid; exit 3');
+  assert.deepEqual([end.code, end.truncated], [3, false]);
+  assert.match(await readFile(files.output, 'utf8'), /^first\n/);
 });
 
 test('nothing of svc stays where nothing is in the background', async (t) => {

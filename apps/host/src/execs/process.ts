@@ -36,11 +36,13 @@ const emptyEnd = '----------\n';
  * the command. Without a word on descriptor 3 (the daemon died before the process was written down) it never starts.
  *
  * `collect` writes the output up to the limit and passes over the rest, so that the command is never held up. What the
- * command leaves in the background stays: where it holds the output open after 0.2 s, `collect` becomes a `cat` that
- * reads on for it. Bytes 0 to 3 of the end file get the exit code, byte 4 a `b` before the command begins, byte 5 a `t`
- * when the time was over, byte 6 a `c` when output was lost, bytes 7 to 9 how many processes the time ended.
- * SIGTERM ends what the command started; the
- * shells outlive it and write down how it ended, and after a `t` all that is left of the group is killed.
+ * command leaves in the background stays: where it holds the output open, `collect` is asked five times a second whether it
+ * has all that the command wrote. It has when it waits for more (where the system does not show that: when nothing came for
+ * 0.4 s), when a piece that it began after the first question is short, and after 1 MiB, which is more than a pipe holds. Then
+ * it becomes a `cat` that reads on for the rest. Bytes 0 to 3 of the end file get the exit code, byte 4 a `b` before the command
+ * begins, byte 5 a `t` when the time was over, byte 6 a `c` when output was lost, bytes 7 to 9 how many processes the time
+ * ended. SIGTERM ends what the command started; the shells outlive it and write down how it ended, and after a `t` all that
+ * is left of the group is killed.
  */
 const gate = `out=$1 end=$2 in=$3 limit=$4 most=$5 pipe=$6
 shift 6
@@ -48,21 +50,53 @@ read -r go <&3 || exit 125
 exec 3<&-
 note() { printf %s "$2" | dd of="$end" bs=1 seek="$1" conv=notrunc 2>/dev/null; }
 noted() { dd if="$end" bs=1 skip="$1" count=1 2>/dev/null; }
+pass() {
+  trap '' USR1
+  kill -s USR2 $$
+  exec cat <&4
+}
+empty() {
+  if read -r line <"/proc/$piece/stat"; then
+    set -- \${line##*) }
+    [ "$1" = S ] || return 1
+    place=
+    read -r place <"/proc/$piece/wchan"
+    case $place in *pipe*) return 0 ;; ''|0) ;; *) return 1 ;; esac
+  elif [ -e /proc/self/stat ]; then
+    return 1
+  fi
+  seen=$have/$piece
+  [ "$seen" = "$last" ] && return 0
+  last=$seen
+  return 1
+}
+ask() {
+  from=\${from:-$have}
+  [ "$((have - from))" -lt 1048576 ] && ! empty && return
+  kill -s KILL "$piece"
+  pass
+}
 collect() {
   trap '' TERM INT HUP
-  trap 'kill -s KILL $piece; exec cat <&4' USR1
+  trap ask USR1
   exec 4<"$pipe"
-  have=0
+  have=0 piece=0 from=
   while [ "$have" -lt "$most" ]; do
-    size=$((most - have < 65536 ? most - have : 65536))
+    size=$((most - have < 65536 ? most - have : 65536)) asked=$from
     dd bs="$size" count=1 <&4 >>"$out" &
     piece=$!
-    wait "$piece" || { note 6 c; break; }
+    until wait "$piece"; do
+      kill -s 0 "$piece" 2>/dev/null && continue
+      wait "$piece" && break
+      note 6 c
+      pass
+    done
     now=$(($(wc -c <"$out")))
     [ "$now" -gt "$have" ] || return 0
+    [ -n "$asked" ] && [ "$((now - have))" -lt "$size" ] && pass
     have=$now
   done
-  cat <&4
+  pass
 }
 members() {
   read -r self rest </proc/self/stat
@@ -77,7 +111,9 @@ members() {
   done
   [ "$count" = 0 ] || note 7 "$(printf %-3d $((count > 999 ? 999 : count)))"
 }
+late=
 trap : TERM INT HUP
+trap late=1 USR2
 mkfifo -m 600 "$pipe" && note 4 b || exit 125
 collect </dev/null >/dev/null 2>&1 &
 collector=$!
@@ -102,14 +138,11 @@ if [ "$(noted 5)" = t ]; then
   wait "$collector"
   kill -s KILL 0
 fi
-late=
-trap late=1 USR1
-( while sleep 0.2; do kill -s USR1 $$ || exit; done ) </dev/null >/dev/null 2>&1 &
+( while sleep 0.2; do kill -s USR1 "$collector" || exit; done ) </dev/null >/dev/null 2>&1 &
 clock=$!
-wait "$collector"
+while [ -z "$late" ] && kill -s 0 "$collector" 2>/dev/null; do wait "$collector"; done
 kill -s KILL "$clock"
 kill -s USR1 "$watcher"
-[ -z "$late" ] || kill -s USR1 "$collector"
 exit 0`;
 
 /**
