@@ -122,6 +122,7 @@ const otherUrls: Readonly<Record<string, string>> = {
   'notifications.subscribe': 'a browser is a way to a person, as the inbox is',
   'notifications.unsubscribe': 'a browser is a way to a person, as the inbox is',
   'notifications.removeSubscription': 'a browser is a way to a person, as the inbox is',
+  'notifications.pushDelivered': 'a browser is a way to a person, as the inbox is',
   'scheduler.heartbeat': 'runs are the work of the scheduler',
   'scheduler.result': 'runs are the work of the scheduler',
   'scheduler.decide': 'runs are the work of the scheduler',

@@ -3,7 +3,7 @@ import { isAllowedAction } from '@svc/contract/actions';
 /** What a push holds: a Declarative Web Push message, and what our worker needs beside it. */
 export interface PushMessage {
   notification?: { title?: unknown; body?: unknown; navigate?: unknown; tag?: unknown };
-  svc?: { id?: unknown; type?: unknown; actions?: unknown; over?: unknown };
+  svc?: { id?: unknown; type?: unknown; actions?: unknown; subscription?: unknown; over?: unknown };
 }
 
 /** Texts of notifications, which come without the page. */
@@ -26,6 +26,19 @@ const textOf = (value: unknown): string | undefined => (typeof value === 'string
 /** The tag of notifications that a push withdraws; undefined for one that tells something. */
 export const withdrawnBy = ({ notification = {}, svc = {} }: PushMessage): string | undefined =>
   svc.over === true ? textOf(notification.tag) : undefined;
+
+const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+
+/** The request that says that a push came; undefined for one that only withdraws another, or names no browser. */
+export function arrivalOf({ svc = {} }: PushMessage): { path: string; body: string } | undefined {
+  const [id, subscription] = [textOf(svc.id), textOf(svc.subscription)];
+  if (svc.over === true || id === undefined || subscription === undefined) return undefined;
+  if (!uuid.test(id) || !uuid.test(subscription)) return undefined;
+  return {
+    path: `/v1/push/subscriptions/${subscription}/delivered`,
+    body: JSON.stringify({ notification_id: id }),
+  };
+}
 
 /** The page of the hub that a push leads to. The push may call this server by another name than the browser does. */
 const pageOf = (actions: readonly { id: string; path?: unknown }[]): string | undefined =>

@@ -1,6 +1,6 @@
 /// <reference lib="webworker" />
 import { allowedPath, isAllowedAction } from '@svc/contract/actions';
-import { noteOf, type PushMessage, statusOf, withdrawnBy } from './push.note.rules.ts';
+import { arrivalOf, noteOf, type PushMessage, statusOf, withdrawnBy } from './push.note.rules.ts';
 import { dropAct, keepAct, type WaitingAct, waitingActs } from './sw.acts.ts';
 import { dropUpload, keepFile, keepUpload, mostSharedBytes, sharedId, waitingUploads } from './uploads.store.ts';
 import { wordsOfNotes } from './words/notes.ts';
@@ -110,8 +110,19 @@ self.addEventListener('push', (event) => {
   } catch {
     // Shown as one without contents.
   }
-  event.waitUntil(show(message).then(sendWaiting));
+  event.waitUntil(show(message).then(() => Promise.all([sayArrived(message), sendWaiting()])));
 });
+
+const mostArrivalMs = 10_000;
+
+/** Tells the server that a push came, once. Offline or signed out nobody hears of it: the push was shown all the same. */
+async function sayArrived(message: PushMessage): Promise<void> {
+  const { path, body } = arrivalOf(message) ?? {};
+  if (path === undefined) return;
+  const headers = { 'x-svc-hub': '1', 'content-type': 'application/json' };
+  const signal = AbortSignal.timeout(mostArrivalMs);
+  await fetch(path, { method: 'POST', credentials: 'same-origin', headers, body: body ?? '', signal }).catch(() => {});
+}
 
 /**
  * Shows a push. One that withdraws another closes that one where a page is in view, else it takes its place in

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { noteOf, withdrawnBy } from '../src/push.note.rules.ts';
+import { arrivalOf, noteOf, withdrawnBy } from '../src/push.note.rules.ts';
 import { wordsOfNotes } from '../src/words/notes.ts';
 
 const words = wordsOfNotes('en-GB');
@@ -22,6 +22,17 @@ test('a push has two buttons at most, of acts that are on the list', () => {
     words,
   );
   assert.deepEqual([title, buttonsOf(options)], ['Deploy', ['approve', 'skip']]);
+});
+
+test('a push that names its browser is told of as arrived, one that withdraws another or names something else is not', () => {
+  const path = `/v1/push/subscriptions/${run}/delivered`;
+  const body = JSON.stringify({ notification_id: run });
+  assert.deepEqual(arrivalOf({ svc: { id: run, subscription: run } }), { path, body });
+  for (const svc of [{ id: run }, { id: run, subscription: run, over: true }, { subscription: run }])
+    assert.equal(arrivalOf({ svc }), undefined);
+  for (const subscription of ['../../me', `${run}/x`, '', 7, null, [run]])
+    assert.equal(arrivalOf({ svc: { id: run, subscription } }), undefined);
+  assert.equal(arrivalOf({}), undefined);
 });
 
 test('an act that is not on the list is no button, whatever the push holds', () => {

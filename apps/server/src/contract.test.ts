@@ -260,6 +260,7 @@ describe('contract', () => {
       'scheduler.updateHost': { paused: true },
       'machines.update': { paused: true },
       'notifications.update': { read: true },
+      'notifications.pushDelivered': { notification_id: await notificationOf(gateway, stranger) },
       'sandboxes.exec': { shell: 'id' },
       'sandboxes.runCode': { code: '1' },
       'sandboxes.fork': { count: 1 },

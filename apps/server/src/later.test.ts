@@ -7,7 +7,7 @@ import { openTest } from './testing.ts';
 
 /** Columns with an instant that is over: when something was made, seen, done or counted. */
 const past =
-  /(?:^|_)(?:created|revoked|claimed|confirmed|changed|failed|updated|used|asked|begun|taken|refused|withdrawn|declined|applied|began|tried|done|checked|told|seen|started|ended|finished|paid|approved|added|fetched|robots|read|archived|answered|launched|sent|stopped|provisioned|attached|verified|acked|moved|offered|suspended|resolved|paused|armed|anchor|starts|worked|listened|last_\w+)_at$|^(?:at|auth_time|minute|missed_slot|last_seen|settled_until)$|since$/;
+  /(?:^|_)(?:created|revoked|claimed|confirmed|changed|failed|updated|used|asked|begun|taken|refused|withdrawn|declined|delivered|applied|began|tried|done|checked|told|seen|started|ended|finished|paid|approved|added|fetched|robots|read|archived|answered|launched|sent|stopped|provisioned|attached|verified|acked|moved|offered|suspended|resolved|paused|armed|anchor|starts|worked|listened|last_\w+)_at$|^(?:at|auth_time|minute|missed_slot|last_seen|settled_until)$|since$/;
 
 /** The names in the table of docs/security.md. */
 function namesOfTable(): string[] {

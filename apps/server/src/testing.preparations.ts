@@ -87,6 +87,7 @@ export const preparations: Record<string, Preparation> = {
   'notifications.listSubscriptions': { before: (scene) => scene.id('subscription') },
   'notifications.unsubscribe': { before: (scene) => scene.id('subscription') },
   'notifications.removeSubscription': { before: (scene) => scene.id('subscription') },
+  'notifications.pushDelivered': { before: (scene) => scene.id('subscription') },
   'heartbeats.list': {
     async before(scene) {
       await ping(scene, 'start');

@@ -77,6 +77,7 @@ export const settingsEn = {
     unnamed: 'Unnamed device',
     seen: 'seen',
     delivered: 'last delivered',
+    arrived: 'last shown there',
     neverDelivered: 'nothing delivered yet',
     notReached: 'Not reached',
     refused: (status: number | undefined) =>

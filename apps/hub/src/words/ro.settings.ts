@@ -79,6 +79,7 @@ export const settingsRo: typeof settingsEn = {
     unnamed: 'Dispozitiv fără nume',
     seen: 'văzut',
     delivered: 'ultima livrare',
+    arrived: 'ultima afișată acolo',
     neverDelivered: 'nimic livrat încă',
     notReached: 'Nu primește',
     refused: (status) =>

@@ -180,4 +180,14 @@ export const notificationsDocs = {
       'told no more once that login is ended: signed out there, or from elsewhere.',
     example: { params: { id: samples.subscription }, response: { deleted: true, id: samples.subscription } },
   },
+  pushDelivered: {
+    description:
+      'A push service says that it has taken a push, and not whether the browser ever got it. The push names its `subscription` ' +
+      'beside the notification. 404: the account has no such browser, or no such notification.',
+    example: {
+      params: { id: samples.subscription },
+      body: { notification_id: samples.notification },
+      response: { delivered_at: '2026-11-02T09:00:01.000Z' },
+    },
+  },
 } satisfies Docs<typeof notifications>;

@@ -247,6 +247,10 @@ class Notifications(Feature):
         """Forget a browser, by its id: one that was lost, from another."""
         return self._transport.json("DELETE", f"/v1/push/subscriptions/{quote(id, safe='')}", options=options)
 
+    def push_delivered(self, id: str, body: types.NotificationsPushDeliveredBody, *, options: Optional[CallOptions] = None) -> types.NotificationsPushDeliveredAnswer:
+        """Say that a push has come to a browser: its service worker does, when it shows one."""
+        return self._transport.json("POST", f"/v1/push/subscriptions/{quote(id, safe='')}/delivered", body=body, options=options)
+
     def list_webhooks(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, options: Optional[CallOptions] = None) -> types.NotificationsListWebhooksAnswer:
         """The account's webhooks, newest first."""
         return self._transport.json("GET", "/v1/notifications/webhooks", query={"limit": limit, "cursor": cursor}, options=options)

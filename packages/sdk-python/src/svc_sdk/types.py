@@ -552,7 +552,7 @@ NotificationsVapidKeyAnswer = TypedDict("NotificationsVapidKeyAnswer", {"public_
 
 NotificationsListSubscriptionsAnswer = TypedDict("NotificationsListSubscriptionsAnswer", {"subscriptions": "List[NotificationsListSubscriptionsAnswerSubscriptionsItem]", "next_cursor": "NotRequired[str]"})
 
-NotificationsListSubscriptionsAnswerSubscriptionsItem = TypedDict("NotificationsListSubscriptionsAnswerSubscriptionsItem", {"id": "str", "device_name": "str", "created_at": "str", "last_seen_at": "str", "last_delivered_at": "NotRequired[str]", "last_error": "NotRequired[NotificationsListSubscriptionsAnswerSubscriptionsItemLastError]", "silent": "bool"})
+NotificationsListSubscriptionsAnswerSubscriptionsItem = TypedDict("NotificationsListSubscriptionsAnswerSubscriptionsItem", {"id": "str", "device_name": "str", "created_at": "str", "last_seen_at": "str", "last_delivered_at": "NotRequired[str]", "delivered_at": "NotRequired[str]", "last_error": "NotRequired[NotificationsListSubscriptionsAnswerSubscriptionsItemLastError]", "silent": "bool"})
 
 NotificationsListSubscriptionsAnswerSubscriptionsItemLastError = TypedDict("NotificationsListSubscriptionsAnswerSubscriptionsItemLastError", {"at": "str", "status": "NotRequired[int]", "reason": "str"})
 
@@ -569,6 +569,10 @@ NotificationsUnsubscribeBody = TypedDict("NotificationsUnsubscribeBody", {"endpo
 NotificationsUnsubscribeAnswer = TypedDict("NotificationsUnsubscribeAnswer", {"deleted": "Literal[True]", "id": "str"})
 
 NotificationsRemoveSubscriptionAnswer = TypedDict("NotificationsRemoveSubscriptionAnswer", {"deleted": "Literal[True]", "id": "str"})
+
+NotificationsPushDeliveredBody = TypedDict("NotificationsPushDeliveredBody", {"notification_id": "str"})
+
+NotificationsPushDeliveredAnswer = TypedDict("NotificationsPushDeliveredAnswer", {"delivered_at": "str"})
 
 NotificationsListWebhooksAnswer = TypedDict("NotificationsListWebhooksAnswer", {"webhooks": "List[Webhook]", "next_cursor": "NotRequired[str]"})
 

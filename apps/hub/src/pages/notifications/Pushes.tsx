@@ -42,6 +42,7 @@ function DeviceRow({ item, isHere }: { item: Subscription; isHere: boolean }) {
   const text = useWords().pushes;
   const acts = useActs();
   const { device_name: name, last_seen_at: seen, last_delivered_at: delivered, last_error: error, silent } = item;
+  const { delivered_at: arrived } = item;
   return (
     <div class="row padded">
       <span class="row-main">
@@ -57,6 +58,12 @@ function DeviceRow({ item, isHere }: { item: Subscription; isHere: boolean }) {
           ) : (
             <>
               {text.delivered} <Time at={delivered} />
+            </>
+          )}
+          {arrived !== undefined && (
+            <>
+              {' · '}
+              {text.arrived} <Time at={arrived} />
             </>
           )}
         </span>

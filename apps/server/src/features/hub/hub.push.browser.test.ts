@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { launchWholeBrowser, noWholeBrowser } from '../../testing.browser.ts';
 import { until } from '../../testing.ts';
@@ -30,8 +31,9 @@ describe('pushes of the hub in a browser', { skip: noWholeBrowser }, () => {
     const worker = context.serviceWorkers()[0] ?? assert.fail('no worker');
     return {
       /** Delivers until it is shown: a browser that is busy may drop one. The same run replaces its note. */
-      deliver: async (run: string, actions: object[]) => {
-        const data = JSON.stringify({ notification: { title: 'Deploy', tag: run }, svc: { id: run, actions } });
+      deliver: async (run: string, actions: object[], more: object = {}) => {
+        const svc = { id: run, actions, ...more };
+        const data = JSON.stringify({ notification: { title: 'Deploy', tag: run }, svc });
         const isShown = () =>
           worker.evaluate(
             async (tag) => (await (globalThis as any).registration.getNotifications({ tag })).length > 0,
@@ -132,8 +134,14 @@ describe('pushes of the hub in a browser', { skip: noWholeBrowser }, () => {
       assert.equal(await stateOf(run), state);
     }
     const run = await waitingRun(opened, 'Away');
-    await deliver(run, decisions(run));
+    const shownAt = context.waitForEvent('request', (request) => request.url().endsWith('/delivered'));
+    await deliver(run, decisions(run), { subscription: run });
+    // It tells the server that it came; that there is no such browser disturbs nobody.
+    const arrival = await shownAt;
+    assert.deepEqual([arrival.method(), arrival.postDataJSON()], ['POST', { notification_id: run }]);
     await context.setOffline(true);
+    const away = randomUUID();
+    await deliver(away, [], { subscription: run });
     await press(run, 'approve');
     await until(async () => (await note(run))?.body === 'Stored, not sent: there is no network', pushMs);
     assert.equal(await stateOf(run), 'awaiting_approval');

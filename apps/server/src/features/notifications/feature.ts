@@ -18,6 +18,7 @@ import { Outbox } from './notifications.outbox.ts';
 import { type CredentialChange, credentialsChanged } from '../../kernel/mount/access.ts';
 import { dropUntold } from './push/subscriptions.sql.ts';
 import { createVapid } from './notifications.push.ts';
+import { pushDelivered } from './pushDelivered.ts';
 import { readAll } from './readAll.ts';
 import { removeWebhook } from './removeWebhook.ts';
 import { rotateWebhookSecret } from './rotateWebhookSecret.ts';
@@ -56,6 +57,7 @@ export function notificationsFeature(kernel: Kernel): Feature {
       subscribe,
       unsubscribe,
       removeSubscription,
+      pushDelivered,
       listWebhooks,
       createWebhook,
       getWebhook,

@@ -8,9 +8,17 @@ export const listSubscriptions = operation(
   async ({ db, clock, actor }, { query }) => {
     const { rows, next } = pageOf(await find(db, clock, actor.accountId, query), query.limit);
     const subscriptions = rows.map(
-      ({ last_delivered_at, last_error_at: at, last_error_status: status, last_error_reason: reason, ...row }) => ({
+      ({
+        last_delivered_at,
+        delivered_at,
+        last_error_at: at,
+        last_error_status: status,
+        last_error_reason: reason,
+        ...row
+      }) => ({
         ...row,
         ...(last_delivered_at !== null && { last_delivered_at }),
+        ...(delivered_at !== null && { delivered_at }),
         ...(at !== null && reason !== null && { last_error: { at, ...(status !== null && { status }), reason } }),
       }),
     );

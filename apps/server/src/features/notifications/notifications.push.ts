@@ -51,6 +51,7 @@ export async function push(
       { endpoint, keys: { p256dh, auth } },
       pushPayload({
         record,
+        subscription: subscription.id,
         tag: tagOf(notification),
         navigate: record.web_url ?? `${kernel.config.hubUrl}/notifications`,
         unread,

@@ -341,6 +341,7 @@ describe('ways of notifications', () => {
     } as const;
     const given = {
       record: { ...record, actions: [] },
+      subscription: record.id,
       words: wordsOf('en').alerts,
       tag: 'heartbeat:1',
       navigate: 'https://hub.test/x/1',

@@ -6,6 +6,8 @@ import { cut } from '../notifications.rules.ts';
 /** What a push tells, as the API shows it, and what is told only here. */
 interface Pushed {
   record: z.output<typeof notification>;
+  /** The browser that it goes to, for its word that it came. */
+  subscription: string;
   /** A later push with the same tag replaces this one on the screen. */
   tag: string;
   /** The page that opens. */
@@ -27,7 +29,16 @@ const mostBytes = 3_500;
  * The text for a browser: a Declarative Web Push message, which Safari shows by itself, and beside it what our service worker
  * needs for buttons. A text that is too long loses of its body first.
  */
-export function pushPayload({ record, tag, navigate, unread, hideContents, words, over }: Pushed): string {
+export function pushPayload({
+  record,
+  subscription,
+  tag,
+  navigate,
+  unread,
+  hideContents,
+  words,
+  over,
+}: Pushed): string {
   const { id, type, actions } = record;
   const title = hideContents ? plainTitle(type, words) : record.title;
   const textOf = (body: string): string =>
@@ -43,7 +54,7 @@ export function pushPayload({ record, tag, navigate, unread, hideContents, words
       },
       // Where the standard has it now; Safari 18.4 reads it above.
       app_badge: unread,
-      svc: { id, type, actions, ...(over !== undefined && { over: true }) },
+      svc: { id, type, actions, subscription, ...(over !== undefined && { over: true }) },
     });
   const body = over ?? (hideContents ? '' : record.body);
   for (let most = body.length; ; most = Math.floor(most * 0.8)) {

@@ -19,6 +19,7 @@ interface ListedSubscription extends PagedRow {
   created_at: string;
   last_seen_at: string;
   last_delivered_at: string | null;
+  delivered_at: string | null;
   silent: boolean;
   last_error_at: string | null;
   last_error_status: number | null;
@@ -84,7 +85,7 @@ export async function listSubscriptions(
   page: PageQuery,
 ): Promise<ListedSubscription[]> {
   return db<ListedSubscription[]>`
-    select id, device_name, created_at, last_seen_at, last_delivered_at, created_at::text as page_at,
+    select id, device_name, created_at, last_seen_at, last_delivered_at, delivered_at, created_at::text as page_at,
       last_error_at, last_error_status, last_error_reason,
       last_seen_at < ${nowOf(db, time)} - make_interval(days => ${silentDays}) as silent
     from notifications.told_view
@@ -140,6 +141,24 @@ export async function noteDelivered(db: Db, time: Time, id: string): Promise<voi
     update notifications.subscriptions set last_delivered_at = ${nowOf(db, time)},
       last_error_at = null, last_error_status = null, last_error_reason = null
     where id = ${id}`;
+}
+
+/**
+ * Notes that a notification has come to a browser, both of the account, and answers when; a repeat for the same one answers
+ * alike. Undefined: the account has no such browser or no such notification.
+ */
+export async function noteArrived(
+  db: Db,
+  time: Time,
+  { accountId, id, notificationId }: { accountId: string; id: string; notificationId: string },
+): Promise<string | undefined> {
+  const [row] = await db<{ delivered_at: string }[]>`
+    update notifications.subscriptions set delivered_id = ${notificationId},
+      delivered_at = case when delivered_id = ${notificationId} then delivered_at else ${nowOf(db, time)} end
+    where id = ${id} and account_id = ${accountId}
+      and exists (select from notifications.notifications n where n.id = ${notificationId} and n.account_id = ${accountId})
+    returning delivered_at`;
+  return row?.delivered_at;
 }
 
 /** Notes why a notification did not reach the push service of a browser, or was not taken there. */
