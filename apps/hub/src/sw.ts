@@ -106,7 +106,8 @@ async function asset(request: Request): Promise<Response> {
 self.addEventListener('push', (event) => {
   let message: PushMessage = {};
   try {
-    message = event.data?.json() as PushMessage;
+    const said: unknown = event.data?.json();
+    if (typeof said === 'object' && said !== null) message = said;
   } catch {
     // Shown as one without contents.
   }
