@@ -1,4 +1,4 @@
-import type { PieceHearing, TrackHearing } from './media.hearing.ts';
+import { levelMs, type PieceHearing, type TrackHearing, type ChannelTurn } from './media.hearing.ts';
 import { containers, decoders, stopSeconds } from './media.rules.ts';
 
 /** Streams that a file may have while it is opened; what is taken has fewer. */
@@ -8,10 +8,12 @@ const leadMs = 2_000;
 /** Quieter than this for so long is a silence. */
 const silence = { decibels: -35, seconds: 0.3 };
 /**
- * How loud channels are is measured from 300 Hz to 2 kHz, where most of a voice is, in frames of two seconds: low
- * effects of a film (up to 120 Hz) come out 30 dB quieter.
+ * How loud channels are is measured from 300 Hz to 2 kHz, where most of a voice is: low effects of a film (up to
+ * 120 Hz) come out 30 dB quieter.
  */
-const levels = { rate: 4_000, samples: 8_000, above: 'highpass=f=300,highpass=f=300' };
+const levels = { rate: 4_000, above: 'highpass=f=300,highpass=f=300' };
+/** Channels change within 25 ms of when they are to. */
+const turnSamples = 400;
 /** More channels than these are heard added up, unmeasured. */
 export const mostMeasured = 8;
 
@@ -78,12 +80,39 @@ function channelsHeard({ channel, added = [] }: Omit<TrackHearing, 'n'>): string
   return added.length > 0 ? `${addedUp(added)},${limited},` : '';
 }
 
+/** A track as one channel. What is read of the file begins at `fromMs`. */
+function trackHeard(input: number, { n, turns = [], ...how }: TrackHearing, fromMs: number): string {
+  const source = `[${input}:a:${n}]${clocked},`;
+  const ahead = turns.filter(({ toMs }) => toMs > fromMs);
+  if (ahead.length === 0) return `${source}${channelsHeard(how)}${mono}`;
+  const during = (those: readonly ChannelTurn[]): string =>
+    those.map((one) => `between(t,${seconds(one.fromMs - fromMs)},${seconds(one.toMs - fromMs - 1)})`).join('+');
+  const channels = [...new Set(ahead.map(({ channel }) => channel))];
+  const ways = [
+    { how, muted: during(ahead) },
+    ...channels.map((channel) => ({
+      how: { channel },
+      muted: `not(${during(ahead.filter((one) => one.channel === channel))})`,
+    })),
+  ];
+  const label = (kind: string, k: number): string => `[${kind}${input}x${n}x${k}]`;
+  const split = `${source}asetnsamples=n=${turnSamples}:p=0,asplit=${ways.length}`;
+  return [
+    split + ways.map((_, k) => label('w', k)).join(''),
+    ...ways.map((way, k) => {
+      const part = `volume=0:enable='${way.muted}',${channelsHeard(way.how)}${mono}`;
+      return `${label('w', k)}${part}${label('v', k)}`;
+    }),
+    `${ways.map((_, k) => label('v', k)).join('')}amix=inputs=${ways.length}:duration=longest:normalize=0,${mono}`,
+  ].join(';');
+}
+
 /**
- * The sound of an input, heard as asked: a channel or the sum of each track, on one clock, as one channel at 16 kHz.
- * Tracks at once are a little quieter, so that two of full strength rarely clip.
+ * The sound of an input from `fromMs`, heard as asked: a channel or the sum of each track, on one clock, as one
+ * channel at 16 kHz. Tracks at once are a little quieter, so that two of full strength rarely clip.
  */
-function heard(input: number, { tracks }: Pick<PieceHearing, 'tracks'>): string {
-  const parts = tracks.map(({ n, ...how }) => `[${input}:a:${n}]${clocked},${channelsHeard(how)}${mono}`);
+function heard(input: number, { tracks }: Pick<PieceHearing, 'tracks'>, fromMs = 0): string {
+  const parts = tracks.map((track) => trackHeard(input, track, fromMs));
   if (parts.length === 1) return parts.join('');
   const named = parts.map((part, k) => `${part}[t${input}x${k}]`);
   const mixed = parts.map((_, k) => `[t${input}x${k}]`).join('');
@@ -109,13 +138,13 @@ export const silenceArgs = (places: Places, hearing: Pick<PieceHearing, 'tracks'
 
 /**
  * ffmpeg: the same of the sum of a track's channels (of those `added`, or the mean), and how loud the sum and each
- * channel are, as `lavfi.astats.…` of every two seconds. The bare `aresample` keeps the sum's one channel from being
+ * channel are, as `lavfi.astats.…` of each `levelMs`. The bare `aresample` keeps the sum's one channel from being
  * asked of what is split.
  */
 export function levelArgs(places: Places, { n, added = [] }: Pick<TrackHearing, 'n' | 'added'>): string[] {
-  const { rate, samples, above } = levels;
+  const { rate, above } = levels;
   const sum = added.length > 0 ? addedUp(added) : 'aformat=channel_layouts=mono';
-  const frames = `asetnsamples=n=${samples}:p=0,astats=metadata=1:reset=1`;
+  const frames = `asetnsamples=n=${(rate * levelMs) / 1_000}:p=0,astats=metadata=1:reset=1`;
   const graph = [
     `[0:a:${n}]${clocked},asplit=2[m][c]`,
     `[m]aresample,${channelsHeard({ added })}${mono},${quietSpans}[mo]`,
@@ -153,7 +182,7 @@ function sought(fromMs: number, isSought: boolean): { lead: number; seek: string
 export function partArgs(places: Places, reading: PieceReading, { startMs, endMs }: Omit<Span, 'padMs'>): string[] {
   const { lead, seek } = sought(startMs, reading.isSought);
   const cut = `atrim=start=${seconds(lead)}:end=${seconds(lead + endMs - startMs)},asetpts=PTS-STARTPTS`;
-  const graph = ['-filter_complex', `${heard(0, reading)},${cut}[o]`, '-map', '[o]'];
+  const graph = ['-filter_complex', `${heard(0, reading, startMs - lead)},${cut}[o]`, '-map', '[o]'];
   const output = [...bare, ...anonymous, ...told, ...'-c:a flac -f flac -y'.split(' '), `file:${places.output}`];
   return [...quiet, ...seek, ...untrusted(places), ...one, ...graph, ...output];
 }
@@ -170,7 +199,7 @@ export function spansArgs(places: Places, reading: PieceReading, spans: readonly
     const whole = seconds(endMs - startMs + padMs);
     const cut = `atrim=start=${seconds(lead)}:end=${seconds(lead + endMs - startMs)},asetpts=PTS-STARTPTS`;
     // What ends early is as long as the others expect: the place of each span is known before.
-    return `${heard(n, reading)},${cut},apad=whole_dur=${whole},atrim=end=${whole}[c${n}]`;
+    return `${heard(n, reading, startMs - lead)},${cut},apad=whole_dur=${whole},atrim=end=${whole}[c${n}]`;
   });
   const joined = `${spans.map((_, n) => `[c${n}]`).join('')}concat=n=${spans.length}:v=0:a=1[all]`;
   const mapped = [...'-map [all]'.split(' '), ...bare, ...one];

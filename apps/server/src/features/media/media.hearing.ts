@@ -1,8 +1,19 @@
-/** How a track is heard: one channel, or these added at full strength, or without either the mean of all. */
+/** A while in which one channel is heard for what the rest of the track is heard by, milliseconds of its file. */
+export interface ChannelTurn {
+  fromMs: number;
+  toMs: number;
+  channel: number;
+}
+
+/**
+ * How a track is heard: one channel, or these added at full strength, or without either the mean of all; in its
+ * turns another channel.
+ */
 export interface TrackHearing {
   n: number;
   channel?: number;
   added?: readonly number[];
+  turns?: readonly ChannelTurn[];
 }
 
 /**
@@ -23,7 +34,10 @@ export type Hearing = readonly PieceHearing[];
 /** What of a recording is not heard: a track of sound beside the others, or a part of what was recorded. */
 export type MediaLack = 'tracks' | 'sound';
 
-/** How loud a track is, in decibels of full scale, every two seconds: the sum as it is heard, and each channel. */
+/** How long it is between two measurements of loudness: shorter than a word. */
+export const levelMs = 250;
+
+/** How loud a track is, in decibels of full scale, each `levelMs`: the sum as it is heard, and each channel. */
 export interface Levels {
   sum: readonly number[];
   channels: readonly (readonly number[])[];
@@ -36,35 +50,100 @@ const audible = -55;
 /** So far below the loudest channel a voice is as good as lost. */
 const lost = 10;
 /** So little of what sounds is no loss: a share of it, and at most half a minute. */
-const little = { share: 0.02, frames: 15 };
+const little = { share: 0.02, frames: 30_000 / levelMs };
+/** Turns of a track: each costs the reading of a part a comparison per 25 ms. */
+const mostTurns = 64;
+
+/** How the channels of a track are heard. */
+type ChannelsHeard = Omit<TrackHearing, 'n'>;
 
 /**
- * The channel that is heard where the sum loses sound that this one has: a stereo recording whose channels cancel. It
- * has to have all but a little itself: with a microphone for each person nobody is dropped. `added`: the channels of
- * the sum that is heard; one for low effects is among them where it has a voice. `isPart`: whatever is heard, more
- * than a little is lost.
+ * How channels are heard. One alone where the sum loses half of what sounds, a stereo recording whose channels cancel:
+ * it has to have all but a little itself, with a microphone for each person nobody is dropped. `added`: the channels
+ * of the sum that is heard; one for low effects is among them where it has a voice. What is lost even so for a while
+ * is heard in turns by the channel that has it. `isPart`: whatever is heard, more than a little is lost.
  */
-export function channelOf({ sum, channels, added }: Levels): {
-  channel?: number;
-  added?: readonly number[];
-  isPart: boolean;
-} {
-  const loudestOf = (those: Levels['channels']): number[] =>
-    sum.map((_, at) => Math.max(...those.map((levels) => levels[at] ?? -Infinity)));
-  const loudest = loudestOf(channels);
-  const most = Math.min(little.frames, little.share * loudest.filter((level) => level > audible).length);
-  const missing = (levels: readonly number[], of = loudest): number =>
-    of.filter((level, at) => level > audible && (levels[at] ?? -Infinity) < level - lost).length;
-  const ofSum = missing(sum);
+export function channelOf(levels: Levels): ChannelsHeard & { isPart: boolean } {
+  const { sum, channels, added } = levels;
+  const loudest = loudestOf(levels, channels);
+  const audibles = loudest.filter((level) => level > audible).length;
+  const most = Math.min(little.frames, little.share * audibles);
+  const ofSum = missing(sum, loudest);
   const [own, channel] = channels.reduce<[number, number | undefined]>(
-    (best, levels, n) => (missing(levels) < best[0] ? [missing(levels), n] : best),
+    (best, list, n) => (missing(list, loudest) < best[0] ? [missing(list, loudest), n] : best),
     [ofSum, undefined],
   );
-  if (channel !== undefined && own <= most) return { channel, isPart: false };
-  if (added.length === 0) return { isPart: ofSum > most };
-  const ofAdded = missing(sum, loudestOf(channels.filter((_, n) => added.includes(n))));
-  const isAll = ofSum - ofAdded > most;
-  return { added: isAll ? channels.map((_, n) => n) : added, isPart: ofAdded > most };
+  if (channel !== undefined && own <= most && ofSum * 2 >= audibles) {
+    const { turns, isPart } = turnsOf(channels, { base: channels[channel] ?? [], loudest, most });
+    return { channel, ...turns, isPart };
+  }
+  const inSum = loudestOf(
+    levels,
+    channels.filter((_, n) => added.length === 0 || added.includes(n)),
+  );
+  const isAll = added.length > 0 && ofSum - missing(sum, inSum) > most;
+  // Without those for low effects nobody speaks there: they take no turn.
+  const { turns, isPart } = turnsOf(
+    channels.map((list, n) => (added.length === 0 || added.includes(n) || isAll ? list : [])),
+    { base: sum, loudest: inSum, most },
+  );
+  if (added.length === 0) return { ...turns, isPart };
+  return { added: isAll ? channels.map((_, n) => n) : added, ...turns, isPart };
+}
+
+type List = readonly number[];
+
+const loudestOf = ({ sum }: Levels, channels: readonly List[]): number[] =>
+  sum.map((_, at) => Math.max(-Infinity, ...channels.map((list) => list[at] ?? -Infinity)));
+const isLost = (list: List, of: List, at: number): boolean => {
+  const level = of[at] ?? -Infinity;
+  return level > audible && (list[at] ?? -Infinity) < level - lost;
+};
+const missing = (list: List, of: List, from = 0, to = of.length): number => {
+  let count = 0;
+  for (let at = from; at < to; at += 1) if (isLost(list, of, at)) count += 1;
+  return count;
+};
+
+/** Turns for what `base` lacks of the loudest, and whether more than `most` is lacking with them. */
+function turnsOf(
+  channels: readonly List[],
+  { base, loudest, most }: { base: List; loudest: List; most: number },
+): { turns?: { turns: ChannelTurn[] }; isPart: boolean } {
+  const lostAt = loudest.flatMap((_, at) => (isLost(base, loudest, at) ? [at] : []));
+  let left = lostAt.length;
+  const turns: ChannelTurn[] = [];
+  for (const [from, to] of asSpans(lostAt)) {
+    const ofBase = missing(base, loudest, from, to);
+    const [ofBest, channel] = channels.reduce<[number, number]>(
+      (best, list, n) => {
+        const count = missing(list, loudest, from, to);
+        return count < best[0] ? [count, n] : best;
+      },
+      [ofBase, -1],
+    );
+    const list = channels[channel];
+    if (list === undefined) continue;
+    left += ofBest - ofBase;
+    // It began and ended within the frames beside.
+    const isLostBeside = (at: number): boolean => at < 0 || at >= loudest.length || isLost(list, loudest, at);
+    const [begin, end] = [isLostBeside(from - 1) ? from : from - 1, isLostBeside(to) ? to : to + 1];
+    turns.push({ fromMs: Math.max(begin * levelMs, turns.at(-1)?.toMs ?? 0), toMs: end * levelMs, channel });
+  }
+  return { ...(turns.length > 0 && { turns: { turns } }), isPart: left > most };
+}
+
+/** Frames as spans of frames that follow each other; so near ones are one that there are not too many. */
+function asSpans(frames: readonly number[]): [from: number, to: number][] {
+  for (let apart = 1; ; apart *= 2) {
+    const spans: [number, number][] = [];
+    for (const at of frames) {
+      const last = spans.at(-1);
+      if (last && at - last[1] <= apart) last[1] = at + 1;
+      else spans.push([at, at + 1]);
+    }
+    if (spans.length <= mostTurns) return spans;
+  }
 }
 
 /** Whether there is a sound in a track. */

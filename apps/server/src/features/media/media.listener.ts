@@ -113,7 +113,8 @@ export class MediaListener {
     );
     const [first] = tracks;
     const own = heard.find(({ track }) => track.n === first?.n);
-    const isAsMeasured = first?.channel === undefined && (first?.added ?? []).length === own?.track.added.length;
+    const isSum = first?.channel === undefined && first?.turns === undefined;
+    const isAsMeasured = isSum && (first?.added ?? []).length === own?.track.added.length;
     const isOwn = own !== undefined && tracks.length === 1 && isAsMeasured;
     const { durationMs, silences } = isOwn ? own : await this.#silences(file, tracks, signal);
     if (durationMs + Math.max(rounding.ms, saidMs * rounding.share) < saidMs) lacks.add('sound');

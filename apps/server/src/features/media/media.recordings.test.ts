@@ -7,7 +7,7 @@ import { systemClock } from '../../kernel/base/clock.ts';
 import { createLog } from '../../kernel/base/log.ts';
 import { levelArgs, partArgs, silenceArgs, spansArgs, tracksArgs } from './media.args.ts';
 import { spansOf } from './media.clips.ts';
-import { type TrackChoice, channelOf, tracksHeard } from './media.hearing.ts';
+import { type TrackChoice, channelOf, levelMs, tracksHeard } from './media.hearing.ts';
 import { MediaFiles, MediaRefused } from './index.ts';
 import { beginningsOf, mostPieces } from './media.pieces.ts';
 import { makeRecording, type Recipe, recipes, tonesIn } from './media.recordings.testing.ts';
@@ -104,18 +104,6 @@ describe('which channel is heard', () => {
       0,
       false,
     ],
-    [
-      'the sum, and a part is lost, where no channel has more',
-      {
-        sum: [-26, -26, -90],
-        channels: [
-          [-20, quiet, -20],
-          [quiet, -20, -20],
-        ],
-      },
-      undefined,
-      true,
-    ],
     ['the sum of what is silent', { sum: [-90], channels: [[-70], [-80]] }, undefined, false],
   ] as const)
     test(what, () =>
@@ -133,19 +121,41 @@ describe('which channels are heard of many', () => {
     assert.deepEqual(channelOf({ sum, channels: people(4, 400), added: all }), { added: all, isPart: false });
   });
 
-  test('not one of them alone, whose own person is all that it has, and what the sum loses is named', () => {
-    const cancelled = sum.map((level, at) => (at % 10 === 0 ? -60 : level));
-    const found = channelOf({ sum: cancelled, channels: people(4, 400), added: all });
-    assert.deepEqual(found, { added: all, isPart: true });
+  test('the sum, and in turns the one that has what it loses', () => {
+    const at = (n: number) => ({ fromMs: n * levelMs, toMs: (n + 3) * levelMs });
+    const lacking = sum.map((level, n) => (n === 9 || n === 30 ? -60 : level));
+    const loud = people(4, 400).map((list) => list.map((level, n) => (n % 10 > 7 || n % 10 < 2 ? -20 : level)));
+    assert.deepEqual(channelOf({ sum: lacking, channels: loud, added: all }), {
+      added: all,
+      turns: [
+        { ...at(8), channel: 0 },
+        { ...at(29), channel: 0 },
+      ],
+      isPart: false,
+    });
+  });
+
+  test('the sum where no channel has more, and what it loses is named', () => {
+    const loud = people(4, 400);
+    const found = channelOf({ sum: sum.map((level, at) => (at < 40 ? -60 : level)), channels: loud, added: all });
+    assert.deepEqual([found.added, found.isPart], [all, true]);
+  });
+
+  test('turns are 64 at most, and what is lost even so is named', () => {
+    const often = Array.from({ length: 4_000 }, (_, at) => (at % 9 === 0 ? -60 : -20));
+    const found = channelOf({ sum: often, channels: people(4, 4_000), added: all });
+    assert.ok((found.turns ?? []).length <= 64);
+    assert.equal(found.isPart, true);
   });
 
   test('a little that is lost is not named: two in a hundred, and half a minute at most', () => {
+    // Of those who speak one after the other a turn has a quarter.
     const lostIn = (count: number, frames: number): boolean => {
       const given = { channels: people(4, frames), added: all };
       return channelOf({ ...given, sum: Array.from({ length: frames }, (_, at) => (at < count ? -60 : -20)) }).isPart;
     };
     assert.deepEqual(
-      [lostIn(2, 100), lostIn(3, 100), lostIn(15, 5_400), lostIn(16, 5_400)],
+      [lostIn(2, 100), lostIn(4, 100), lostIn(160, 10_000), lostIn(164, 10_000)],
       [false, true, false, true],
     );
   });
@@ -230,6 +240,14 @@ describe('the words for ffmpeg', () => {
     assert.match(filter, /\[0:a:2\]aresample=.*amix=inputs=2:duration=longest:normalize=0,volume=0\.707/);
     assert.deepEqual(graph.slice(graph.indexOf('-ss'), graph.indexOf('-ss') + 2), ['-ss', '3.000']);
     assert.ok(!partArgs(places, { ...reading, isSought: false }, { startMs: 5_000, endMs: 6_000 }).includes('-ss'));
+  });
+
+  test('a turn is at its place of the file, also in a part that is sought', () => {
+    const turns = [{ fromMs: 4_000, toMs: 5_250, channel: 1 }];
+    const part = { tracks: [{ n: 0, turns }], isSought: true };
+    const filter = partArgs(places, part, { startMs: 5_000, endMs: 6_000 }).join(' ');
+    assert.match(filter, /between\(t,1\.000,2\.249\)',aformat.*not\(between\(t,1\.000,2\.249\)\)',pan=mono\|c0=c1,/);
+    assert.doesNotMatch(partArgs(places, part, { startMs: 8_000, endMs: 9_000 }).join(' '), /between/);
   });
 
   test('a part over several files is a span of each, and what lies past the last is silence after it', () => {

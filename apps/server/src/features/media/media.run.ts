@@ -4,7 +4,8 @@ import type { Clock } from '../../kernel/base/clock.ts';
 import { bareEnvironment } from './media.cage.ts';
 
 const keptErrors = 4 * 1024;
-const mostOutput = 8 * 1024 * 1024;
+/** Three hours of how loud eight channels are have 18 MB of lines. */
+const mostOutput = 32 * 1024 * 1024;
 const mostTail = 64 * 1024 * 1024;
 const mostLine = 1_024;
 
@@ -53,7 +54,7 @@ export class Programs {
 
   /**
    * Runs a program without input to its end and hands over the lines of its output; `onLine` answers false to end it early.
-   * Throws `OutOfTime` after `ms`, the signal's reason when that comes first, an error past 8 MiB of output. By then the
+   * Throws `OutOfTime` after `ms`, the signal's reason when that comes first, an error past 32 MiB of output. By then the
    * program and all that it started are gone.
    */
   async run(
