@@ -17,6 +17,12 @@ const turnSamples = 400;
 /** More channels than these are heard added up, unmeasured. */
 export const mostMeasured = 8;
 
+/**
+ * How far a file is looked through for the heads of its tracks: a transport stream has them where each begins. By
+ * itself ffmpeg looks at 5 s and 5 MB, and a track that began later counted as damaged.
+ */
+const lookedThrough = '-analyzeduration 600000000 -probesize 33554432'.split(' ');
+
 /** Where the file and the folder of a program are: in its cage, or on the machine. */
 export interface Places {
   input: string;
@@ -28,6 +34,7 @@ export interface Places {
  * local files and URLs. No decoder of pictures opens, not even for a look.
  */
 const untrusted = ({ input }: Places): string[] => [
+  ...lookedThrough,
   ...`-protocol_whitelist file -format_whitelist ${Object.keys(containers).join()}`.split(' '),
   ...`-codec_whitelist ${decoders.join()} -max_streams ${mostOpenedTracks} -threads 1 -i`.split(' '),
   `file:${input}`,
@@ -35,7 +42,7 @@ const untrusted = ({ input }: Places): string[] => [
 
 const unseen = '-nostdin -hide_banner -nostats -loglevel'.split(' ');
 const quiet = [...unseen, 'error'];
-/** At its end it says how many samples it decoded. */
+/** It says how many samples it decoded, and how much later than its file a track begins. */
 const counted = [...unseen, 'verbose'];
 /** A track of sound, and nothing else of the file. */
 const track = (n: number): string[] => `-map 0:a:${n} -vn -sn -dn -map_metadata -1 -map_chapters -1`.split(' ');
@@ -46,8 +53,12 @@ const until = `-t ${stopSeconds}`.split(' ');
 /** No name and version of the program in what goes out. */
 const anonymous = '-fflags +bitexact -flags:a +bitexact'.split(' ');
 const bare = '-map_metadata -1 -map_chapters -1'.split(' ');
-/** On the clock of the file: gaps become silence, so that times stay what a player shows. */
-const clocked = 'aresample=16000:async=1:first_pts=0';
+/**
+ * On the clock of the file: gaps become silence, so that times stay what a player shows. Of a transport stream ffmpeg
+ * begins with the first track that is read, hence `lateMs`.
+ */
+const clocked = (lateMs: number): string =>
+  `${lateMs > 0 ? `asetpts=PTS+${seconds(lateMs)}/TB,` : ''}aresample=16000:async=1:first_pts=0`;
 const mono = 'aformat=sample_fmts=s16:channel_layouts=mono';
 /** A mean of many channels is 12 dB and more below the one who speaks. */
 const addedUp = (channels: readonly number[]): string =>
@@ -66,8 +77,7 @@ export const tracksArgs = (places: Places): string[] => [...unseen, 'info', ...u
  * file has, as `tracksArgs`: a program less to start.
  */
 export const lengthArgs = (places: Places, n: number): string[] => [
-  ...unseen,
-  'info',
+  ...counted,
   ...untrusted(places),
   ...track(n),
   ...'-c copy -bsf:a setts=ts=TS+DURATION'.split(' '),
@@ -75,14 +85,20 @@ export const lengthArgs = (places: Places, n: number): string[] => [
   ...'-f mkvtimestamp_v2 -'.split(' '),
 ];
 
-function channelsHeard({ channel, added = [] }: Omit<TrackHearing, 'n'>): string {
+function channelsHeard({ channel, added = [] }: Pick<TrackHearing, 'channel' | 'added'>): string {
   if (channel !== undefined) return `pan=mono|c0=c${channel},`;
   return added.length > 0 ? `${addedUp(added)},${limited},` : '';
 }
 
-/** A track as one channel. What is read of the file begins at `fromMs`. */
-function trackHeard(input: number, { n, turns = [], ...how }: TrackHearing, fromMs: number): string {
-  const source = `[${input}:a:${n}]${clocked},`;
+/** Where what is read of a file begins in it, and how much later the first track that is read. */
+interface Begin {
+  fromMs: number;
+  lateMs: number;
+}
+
+/** A track as one channel. */
+function trackHeard(input: number, { n, turns = [], ...how }: TrackHearing, { fromMs, lateMs }: Begin): string {
+  const source = `[${input}:a:${n}]${clocked(lateMs)},`;
   const ahead = turns.filter(({ toMs }) => toMs > fromMs);
   if (ahead.length === 0) return `${source}${channelsHeard(how)}${mono}`;
   const during = (those: readonly ChannelTurn[]): string =>
@@ -112,7 +128,8 @@ function trackHeard(input: number, { n, turns = [], ...how }: TrackHearing, from
  * channel at 16 kHz. Tracks at once are a little quieter, so that two of full strength rarely clip.
  */
 function heard(input: number, { tracks }: Pick<PieceHearing, 'tracks'>, fromMs = 0): string {
-  const parts = tracks.map((track) => trackHeard(input, track, fromMs));
+  const lateMs = Math.min(...tracks.map((track) => track.lateMs ?? 0)) - fromMs;
+  const parts = tracks.map((track) => trackHeard(input, track, { fromMs, lateMs }));
   if (parts.length === 1) return parts.join('');
   const named = parts.map((part, k) => `${part}[t${input}x${k}]`);
   const mixed = parts.map((_, k) => `[t${input}x${k}]`).join('');
@@ -141,12 +158,15 @@ export const silenceArgs = (places: Places, hearing: Pick<PieceHearing, 'tracks'
  * channel are, as `lavfi.astats.…` of each `levelMs`. The bare `aresample` keeps the sum's one channel from being
  * asked of what is split.
  */
-export function levelArgs(places: Places, { n, added = [] }: Pick<TrackHearing, 'n' | 'added'>): string[] {
+export function levelArgs(
+  places: Places,
+  { n, added = [], lateMs = 0 }: Pick<TrackHearing, 'n' | 'added' | 'lateMs'>,
+): string[] {
   const { rate, above } = levels;
   const sum = added.length > 0 ? addedUp(added) : 'aformat=channel_layouts=mono';
   const frames = `asetnsamples=n=${(rate * levelMs) / 1_000}:p=0,astats=metadata=1:reset=1`;
   const graph = [
-    `[0:a:${n}]${clocked},asplit=2[m][c]`,
+    `[0:a:${n}]${clocked(lateMs)},asplit=2[m][c]`,
     `[m]aresample,${channelsHeard({ added })}${mono},${quietSpans}[mo]`,
     `[c]aresample=${rate},${above},asplit=2[s][p]`,
     `[s]aresample,${sum},${frames}:measure_perchannel=none:measure_overall=RMS_level,${printed}[so]`,

@@ -7,10 +7,11 @@ export interface ChannelTurn {
 
 /**
  * How a track is heard: one channel, or these added at full strength, or without either the mean of all; in its
- * turns another channel.
+ * turns another channel. `lateMs`: so long after its file it begins, where ffmpeg would begin with it.
  */
 export interface TrackHearing {
   n: number;
+  lateMs?: number;
   channel?: number;
   added?: readonly number[];
   turns?: readonly ChannelTurn[];
@@ -55,7 +56,7 @@ const little = { share: 0.02, frames: 30_000 / levelMs };
 const mostTurns = 64;
 
 /** How the channels of a track are heard. */
-type ChannelsHeard = Omit<TrackHearing, 'n'>;
+type ChannelsHeard = Omit<TrackHearing, 'n' | 'lateMs'>;
 
 /**
  * How channels are heard. One alone where the sum loses half of what sounds, a stereo recording whose channels cancel:

@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { lengthArgs, levelArgs, mostMeasured, type Places, silenceArgs, tracksArgs } from './media.args.ts';
 import { channelOf, type Levels, type MediaLack, type PieceHearing, sounds, tracksHeard } from './media.hearing.ts';
 import { hasInput, type Reader } from './media.reader.ts';
-import { containers, decodeMs, MediaRefused, openFault, probeMs } from './media.rules.ts';
+import { containers, decodeMs, longestReadMs, MediaRefused, openFault, probeMs } from './media.rules.ts';
 import type { Ended } from './media.run.ts';
 import { isHeadless, type Listing, listingOf, type SoundTrack } from './media.tracks.ts';
 
@@ -34,6 +34,8 @@ interface Decoded extends Silences {
 /** One track, heard by itself; `levels` where its channels were measured. Its length is 0 where it has no packet. */
 interface TrackHeard extends Decoded {
   track: SoundTrack;
+  /** So much later than its file it begins. */
+  lateMs: number;
   levels?: Levels;
 }
 
@@ -67,7 +69,7 @@ export class MediaListener {
       if (!isKnown) continue;
       const look = n === 0 ? first : await this.#look(file, (places) => lengthArgs(places, n), signal);
       // One of several that is damaged adds nothing.
-      if (look.code === 0) durationMs = Math.max(durationMs, look.durationMs);
+      if (look.code === 0) durationMs = Math.max(durationMs, look.durationMs + look.lateMs);
     }
     if (durationMs <= 0) throw new MediaRefused('damaged');
     return { listing: first.listing, durationMs };
@@ -77,7 +79,7 @@ export class MediaListener {
     file: string,
     args: (places: Places) => string[],
     signal: AbortSignal,
-  ): Promise<{ listing: Listing; durationMs: number; code: number | null }> {
+  ): Promise<{ listing: Listing; durationMs: number; lateMs: number; code: number | null }> {
     const head = await readHead(file);
     let durationMs = 0;
     const look = { input: file, ms: probeMs, signal, kept: keptListing, isTail: true } as const;
@@ -86,7 +88,7 @@ export class MediaListener {
     });
     // A kill is not what the file says.
     if (!hasInput(said)) throw code === null ? faultOf({ code, said }) : new MediaRefused(openFault(head, said));
-    return { listing: listingOf(said, head), durationMs, code };
+    return { listing: listingOf(said, head), durationMs, lateMs: latenessOf(said), code };
   }
 
   /** Decides how a file is heard, by decoding each of its tracks, and finds its silences. Throws `MediaRefused`. */
@@ -95,9 +97,11 @@ export class MediaListener {
     const { format, tracks: listed, saidMs = 0 } = listing;
     // One without a head may begin later than where it was looked for.
     const tried = listed.filter((track) => track.isKnown || isHeadless(track));
+    const isJumpy = Object.values(containers).some((one) => one.format === format && one.isJumpy === true);
     const heard: TrackHeard[] = [];
     for (const track of tried) {
-      const one = await this.#track(file, track, signal).catch((error: unknown) => {
+      const lateMs = isJumpy ? (await this.#look(file, (places) => lengthArgs(places, track.n), signal)).lateMs : 0;
+      const one = await this.#track(file, { track, lateMs }, signal).catch((error: unknown) => {
         // One of several that is damaged is a track that is not heard.
         if (tried.length > 1 && error instanceof MediaRefused) return undefined;
         throw error;
@@ -119,16 +123,20 @@ export class MediaListener {
     const { durationMs, silences } = isOwn ? own : await this.#silences(file, tracks, signal);
     if (durationMs + Math.max(rounding.ms, saidMs * rounding.share) < saidMs) lacks.add('sound');
     if (heard.some((one) => isTrimmed(one) && tracks.some(({ n }) => n === one.track.n))) lacks.add('sound');
-    const isJumpy = Object.values(containers).some((one) => one.format === format && one.isJumpy === true);
     const hearing = { ms: durationMs, tracks, ...(isJumpy && { isJumpy }) };
     return { hearing, silences, lacks: [...lacks] };
   }
 
-  async #track(file: string, track: SoundTrack, signal: AbortSignal): Promise<TrackHeard> {
+  async #track(
+    file: string,
+    { track, lateMs }: Pick<TrackHeard, 'track' | 'lateMs'>,
+    signal: AbortSignal,
+  ): Promise<TrackHeard> {
     const { n, channels: count, added } = track;
     const channels = count || Infinity;
+    const asked = { n, added, lateMs };
     if (channels === 1 || channels > mostMeasured)
-      return { track, ...(await this.#silences(file, [{ n, added }], signal)) };
+      return { track, lateMs, ...(await this.#silences(file, [asked], signal)) };
     const sum: number[] = [];
     const measured: number[][] = Array.from({ length: channels }, () => []);
     const onLine = (line: string): void => {
@@ -137,8 +145,8 @@ export class MediaListener {
       const list = which === 'Overall' ? sum : measured[Number(which) - 1];
       list?.push(Number.isFinite(Number(level)) ? Number(level) : -Infinity);
     };
-    const silences = await this.#decode(file, (places) => levelArgs(places, { n, added }), { signal, onLine });
-    return { track, ...silences, levels: { sum, channels: measured, added } };
+    const silences = await this.#decode(file, (places) => levelArgs(places, asked), { signal, onLine });
+    return { track, lateMs, ...silences, levels: { sum, channels: measured, added } };
   }
 
   #silences(file: string, tracks: PieceHearing['tracks'], signal: AbortSignal): Promise<Decoded> {
@@ -184,11 +192,12 @@ function chosen(
   const { tracks, isPart } = tracksHeard(choices);
   if (isPart) lacks.add('tracks');
   const those = tracks.map((n) => {
-    const { track, levels } = heard.find((one) => one.track.n === n) ?? {};
-    if (!levels) return { n, ...(track && track.added.length > 0 && { added: track.added }) };
+    const { track, levels, lateMs = 0 } = heard.find((one) => one.track.n === n) ?? {};
+    const place = { n, ...(lateMs > 0 && { lateMs }) };
+    if (!levels) return { ...place, ...(track && track.added.length > 0 && { added: track.added }) };
     const { isPart: isLost, ...how } = channelOf(levels);
     if (isLost) lacks.add('sound');
-    return { n, ...how };
+    return { ...place, ...how };
   });
   return { tracks: those, lacks };
 }
@@ -214,6 +223,13 @@ export function faultOf({ code, said }: Ended): Error {
   if (said.includes('No space left')) return new Error('the disk has no room for a part of a recording');
   const isKilled = code === null || code === 128 + constants.signals.SIGKILL;
   return isKilled ? new Error('a program that reads recordings was killed') : new MediaRefused('damaged');
+}
+
+/** How much later than its file a track begins, milliseconds, by what ffmpeg said; past 3 h its clock is broken. */
+function latenessOf(said: string): number {
+  const [, micros = '0'] = /^\[mpegts @ \w+\] Correcting start time by (\d+)$/m.exec(said) ?? [];
+  const ms = Math.round(Number(micros) / 1_000);
+  return ms < longestReadMs ? ms : 0;
 }
 
 /** Milliseconds of a line of ffmpeg's progress; undefined for another line. */

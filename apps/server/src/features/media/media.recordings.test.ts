@@ -34,10 +34,12 @@ async function outcomeOf(recipe: Recipe, n: number) {
   mkdirSync(own);
   const { files } = await media.pieces(makeRecording(recipe, own));
   const { durationMs: packetsMs } = await media.probe(files, never);
-  const { durationMs, hearing, lacks } = await media.hear(files, never);
+  const { durationMs, hearing, lacks, silences } = await media.hear(files, never);
   await using scratch = await media.scratch();
   const { file } = await media.part({ files, hearing }, 0, durationMs, scratch, never);
-  return { hears: tonesIn(file), degraded: lacks, durationMs, packetsMs };
+  const [first] = silences;
+  const silentMs = first?.startMs === 0 ? first.endMs : 0;
+  return { hears: tonesIn(file), degraded: lacks, durationMs, packetsMs, silentMs };
 }
 
 /** Each run makes one of each kind: ffmpeg takes a fifth of a second to start, and each recording takes seven of it. */
@@ -58,6 +60,9 @@ describe('the labelled set of recordings: all sound is heard, once and in order,
       }
       const found = await outcomeOf(recipe, n);
       assert.deepEqual([found.hears, found.degraded], [hears, degraded]);
+      if (recipe.silentMs !== undefined) {
+        assert.ok(Math.abs(found.silentMs - recipe.silentMs) <= 60, `silent for ${found.silentMs} ms`);
+      }
       assert.ok(Math.abs(found.durationMs - ms) <= (slackMs ?? 60), `${found.durationMs} ms`);
       // By packets: the last one may hold some silence of its encoder.
       assert.ok(Math.abs(found.packetsMs - ms) <= (slackMs ?? 140), `${found.packetsMs} ms by packets`);

@@ -20,6 +20,8 @@ export interface Recipe {
   /** Tones that are heard one after the other; `440+660` at once. */
   hears?: string;
   ms?: number;
+  /** So long it is silent before the first tone. */
+  silentMs?: number;
   slackMs?: number;
   degraded?: string[];
   /** Or it is refused with this reason. */
