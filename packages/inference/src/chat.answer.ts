@@ -146,7 +146,7 @@ export class ChatReader {
   /** Its text so far. */
   #thought = '';
   readonly #sealer = new Sealer();
-  readonly #calls = new CallFragments(this.#sealer);
+  readonly #calls: CallFragments;
   /** What the model wants back of the open thought, or of none. */
   readonly #details = new Details();
   #extra: Value | undefined;
@@ -158,6 +158,11 @@ export class ChatReader {
   #finish: Finish | undefined;
   /** The last frame as it should have been, where a client that goes by the places of its calls would mix them up. */
   mended: string | undefined;
+
+  /** `tools`: the names of those that the request offers. */
+  constructor({ tools = [] }: { tools?: readonly string[] } = {}) {
+    this.#calls = new CallFragments(this.#sealer, tools);
+  }
 
   /** The events of a frame. */
   push({ data }: Frame): Event[] {
@@ -197,7 +202,8 @@ export class ChatReader {
     if (reason === undefined) this.#unfinished.add(at);
     else this.#unfinished.delete(at);
     if (at === 0) {
-      const mended = this.#delta(objectOf(choice['delta']), events);
+      const delta = objectOf(choice['delta']);
+      const mended = this.#withUntold(delta, this.#delta(delta, events), reason !== undefined);
       if (mended) this.mended = withDelta(body, choice, mended);
     } else events.push({ type: 'open', index: -1, block: { type: 'other' } });
     if (reason === undefined || at !== 0) {
@@ -209,6 +215,14 @@ export class ChatReader {
     events.push(...this.#calls.end());
     this.#finish = finishOf(reason, !this.#calls.isEmpty);
     events.push({ type: 'finish', finish: this.#finish });
+  }
+
+  /** At the end of an answer with the calls that were held back for more of their names. */
+  #withUntold(delta: Value, mended: Value | undefined, isLast: boolean): Value | undefined {
+    const untold = isLast ? this.#calls.untold() : [];
+    if (untold.length === 0) return mended;
+    const told = objectsOf((mended ?? delta)['tool_calls']);
+    return { ...delta, ...mended, tool_calls: [...told, ...untold] };
   }
 
   /** Answers the delta with its calls where they belong, and whose it is, if it does not say so. */

@@ -2,10 +2,20 @@ import { CallIds } from './ids.ts';
 import type { Event } from './model.ts';
 import type { Sealer } from './sealed.ts';
 import { signedExtra } from './sealed.ts';
-import { isObject, numberOf, objectOf, parsed, textOf, type Value } from './values.ts';
+import { isObject, numberOf, objectOf, objectsOf, parsed, textOf, type Value } from './values.ts';
 
 /** The input of a call as text: some servers send an object. */
 export const inputOf = (value: unknown): string => (isObject(value) ? JSON.stringify(value) : (textOf(value) ?? ''));
+
+/** Names of tools that a request offers, and letters of one; no request needs more. */
+const most = { names: 1_024, letters: 256 };
+
+/** The names of the tools that a request offers, in any protocol. */
+export const toolNames = (body: Value): string[] =>
+  objectsOf(body['tools'])
+    .slice(0, most.names)
+    .map((tool) => textOf(tool['name']) ?? textOf(objectOf(tool['function'])['name']) ?? '')
+    .filter((name) => name !== '' && name.length <= most.letters);
 
 /** Tells when the JSON object that comes in pieces is whole. */
 class ObjectEnd {
@@ -56,18 +66,22 @@ interface ReadFragment {
 }
 
 /**
- * Puts the fragments of streamed calls together. Where a peer says that a call stands is a hint: Gemini numbers all of
- * them 0 or none. An id comes first, then a name; a name that is said again, or an id without one, begins nothing.
+ * Puts the fragments of streamed calls together. Where a peer says that a call stands is a hint: Gemini numbers all
+ * of them
+ * 0 or none. An id comes first, then a name; a name that is said again, or an id without one, begins nothing. The
+ * names of the tools tell a name that comes in pieces from one that is said again, longer.
  */
 export class CallFragments {
   readonly #all: Call[] = [];
   readonly #byPlace = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
   readonly #sealer: Sealer;
+  readonly #tools: readonly string[];
   #ids: CallIds | undefined;
 
-  constructor(sealer: Sealer) {
+  constructor(sealer: Sealer, tools: readonly string[]) {
     this.#sealer = sealer;
+    this.#tools = tools;
   }
 
   get isEmpty(): boolean {
@@ -84,15 +98,16 @@ export class CallFragments {
     const extra = signedExtra(fragment['extra_content']);
     // A signature may come after its call, alone.
     if (!before && said.id + said.name + said.input === '') return { events: [] };
-    const isFirst = !before || begins(before, said);
+    const isFirst = !before || begins(before, said, this.#tools);
     const events = isFirst ? this.#opened() : [];
     this.#ids ??= new CallIds(answerId);
     const call = isFirst ? this.#begin(said, before, take, this.#ids.unique(said.id)) : before;
     if (place !== undefined) this.#byPlace.set(place, call);
     if (extra && call.isOpen) events.push(...this.#sealed({ ...call, extra }, take()));
     else call.extra = extra ?? call.extra;
-    const saysNameAgain = !isFirst && said.name !== '' && (said.name === call.name || call.isOpen);
-    if (!isFirst && !saysNameAgain) call.name += said.name;
+    const known = call.name;
+    if (!isFirst && !call.isOpen) call.name = nameWith(known, said.name, this.#tools);
+    const added = call.name.slice(known.length);
     if (said.input !== '') {
       call.input += said.input;
       call.end.push(said.input);
@@ -104,11 +119,27 @@ export class CallFragments {
     // Clients join texts, and take a call without a type for none.
     const isPlain = typeof written !== 'object' && (!isFirst || fragment['type'] === 'function');
     const tellsFirst = !call.isTold;
-    call.isTold ||= call.name !== '';
+    call.isTold ||= call.name !== '' && isSettled(call, this.#tools);
     // A call of a tool without a schema has no function, and is its own maker's.
     if (!call.isTold) return isObject(fragment['custom']) ? { events } : { events, isKept: true };
-    const isRight = place === call.at && isKnown && isPlain && !saysNameAgain && tellsFirst === isFirst;
-    return { events, ...(!isRight && { mended: mendedOf(fragment, call, { isFirst: tellsFirst, saysNameAgain }) }) };
+    const saysName = isFirst || said.name === added;
+    const isRight = place === call.at && isKnown && isPlain && saysName && tellsFirst === isFirst;
+    return { events, ...(!isRight && { mended: mendedOf(fragment, call, tellsFirst ? undefined : added) }) };
+  }
+
+  /**
+   * The answer is over: what a client of the same protocol is still to be told. Calls that were held back, and the
+   * empty input of those without one: clients parse what came.
+   */
+  untold(): Value[] {
+    return this.#all.flatMap((call) => {
+      const { isTold, name, input, at } = call;
+      const none = { arguments: '{}' };
+      if (name === '' || (isTold && input !== '')) return [];
+      call.isTold = true;
+      if (isTold) return [{ index: at, function: none }];
+      return [mendedOf(input === '' ? { function: none } : {}, call, undefined)];
+    });
   }
 
   /** The answer is over: opens what its peer said no input of, and closes all. */
@@ -164,11 +195,29 @@ export const thoughtOnly = (index: number, signature: string): Event[] => [
   { type: 'close', index },
 ];
 
+const begin = (name: string, tools: readonly string[]): boolean => tools.some((tool) => tool.startsWith(name));
+
+/** The name of a call once a fragment says one more: the next piece of it, the same again, or the same and longer. */
+function nameWith(before: string, said: string, tools: readonly string[]): string {
+  const isTool = tools.includes(before);
+  if (said === before && (isTool || !begin(before + said, tools))) return before;
+  if (begin(before + said, tools)) return before + said;
+  if (before !== '' && said.startsWith(before) && (tools.length === 0 || begin(said, tools))) return said;
+  return isTool ? before : before + said;
+}
+
+/** Whether no further piece of its name is to be waited for: clients take the first for all of it. */
+const isSettled = ({ name, input }: Call, tools: readonly string[]): boolean =>
+  input !== '' || tools.includes(name) || !begin(name, tools);
+
 /** Whether a fragment that came to where a call is belongs to another one. */
-function begins(call: Call, { id, name, input }: Said): boolean {
+function begins(call: Call, { id, name, input }: Said, tools: readonly string[]): boolean {
   const { isWhole } = call.end;
   // Some servers give each fragment an id of its own: without a name it is none of a call.
   if (id !== '' && id !== call.id && (name !== '' || (isWhole && input.trim() !== '')) && call.id !== '') return true;
+  // Two tools without input, and nothing else that tells them apart.
+  const isOther = tools.includes(name) && nameWith(call.name, name, tools) === call.name && name !== call.name;
+  if (id === '' && call.input === '' && tools.includes(call.name) && isOther) return true;
   // What follows a whole object would make it none.
   return isWhole && ((name !== '' && name !== call.name) || input.trim() !== '');
 }
@@ -182,20 +231,16 @@ function isRepeat(call: Call, { id, name, input }: Said): boolean {
 
 const canonical = (input: string): string => JSON.stringify(parsed(input) ?? input);
 
-function mendedOf(
-  fragment: Value,
-  { at, ownId, name, input: whole }: Call,
-  has: { isFirst: boolean; saysNameAgain: boolean },
-): Value {
+/** `added`: what is new of a name whose begin was told; undefined: nothing of the call was. */
+function mendedOf(fragment: Value, { at, ownId, name, input: whole }: Call, added: string | undefined): Value {
   const { id: _, function: given, ...rest } = fragment;
   const { name: said, arguments: written, ...others } = objectOf(given);
   const input = { ...others, ...(written !== undefined && { arguments: inputOf(written) }) };
-  // What came before its name is told with it.
-  const first = { ...input, ...(whole !== '' && { arguments: whole }), name };
-  if (has.isFirst) return { ...rest, index: at, id: ownId, type: 'function', function: first };
-  return {
-    ...rest,
-    index: at,
-    function: { ...input, ...(!has.saysNameAgain && said !== undefined && { name: said }) },
-  };
+  if (added === undefined) {
+    // What came before its name is told with it.
+    const first = { ...input, ...(whole !== '' && { arguments: whole }), name };
+    return { ...rest, index: at, id: ownId, type: 'function', function: first };
+  }
+  const isNew = said !== undefined && (added !== '' || said === '');
+  return { ...rest, index: at, function: { ...input, ...(isNew && { name: added }) } };
 }

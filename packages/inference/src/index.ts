@@ -1,4 +1,5 @@
 export { readChatUsage } from './chat.answer.ts';
+export { toolNames } from './chat.calls.ts';
 export { type Dialect, dialectOf } from './dialect.ts';
 export { type Bounds, boundedFields, boundsOf, limitOf } from './limits.ts';
 export { mendedReply } from './mended.ts';

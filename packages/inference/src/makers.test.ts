@@ -44,38 +44,54 @@ function chatStream(deltas: readonly Value[], finish: string, model = 'm'): stri
 }
 
 /** Calls as a client collects them that goes by their index alone, as OpenAI's own do. */
-function collected(text: string): unknown[] {
+function collected(text: string, takesFirstName = false): unknown[] {
   const calls: { id: string; name: string; input: string }[] = [];
   for (const { data = '' } of new SseReader().push(Buffer.from(text))) {
     if (data === '[DONE]') continue;
     for (const call of JSON.parse(data).choices[0].delta.tool_calls ?? []) {
       const known = (calls[call.index] ??= { id: '', name: '', input: '' });
       if (call.id) known.id = call.id;
-      known.name += call.function?.name ?? '';
+      if (!takesFirstName || known.name === '') known.name += call.function?.name ?? '';
       known.input += typeof call.function?.arguments === 'string' ? call.function.arguments : '';
     }
   }
   assert.equal(new Set(calls.map(({ id }) => id)).size, calls.length);
-  return calls.map(({ name, input }) => [name, JSON.parse(input)]);
+  return calls.map(({ name, input }) => [name, JSON.parse(input || '{}')]);
 }
 
 describe('calls that a maker streams in its own way', () => {
-  for (const { maker, chunks, calls } of streamedCalls) {
+  const withNames = { tools: ['time', 'weather', 'weather_at'] };
+  for (const [{ maker, chunks, calls, needsTools }, options] of streamedCalls.flatMap((one) =>
+    [{}, withNames].map((named) => [one, named] as const),
+  )) {
+    if (needsTools && options !== withNames) continue;
     const text = chatStream(
       chunks.map((one) => ({ tool_calls: one })),
       'stop',
     );
-    test(`are those that the model meant, one by one, in every protocol: ${maker}`, () => {
-      const frames = read(wires.chat.reader(), text);
+    const how = options === withNames ? ', with the names of its tools' : '';
+    test(`are those that the model meant, one by one, in every protocol: ${maker}${how}`, () => {
+      const frames = read(wires.chat.reader(options), text);
       const events = frames.flatMap((one) => one.events);
       for (const reply of [replyOf(events), ...protocols.map((one) => heardAs(one, events))]) {
         assert.deepEqual(callsOf(reply), calls);
         assert.equal(new Set(idsOf(reply)).size, calls.length, 'each has an id of its own');
         assert.equal(reply.finish, 'calls');
       }
-      assert.deepEqual(collected(frames.map(({ raw }) => raw).join('')), calls);
+      const told = frames.map(({ raw }) => raw).join('');
+      assert.deepEqual(collected(told), calls);
+      if (options === withNames) assert.deepEqual(collected(told, true), calls, 'its first name is all of it');
     });
   }
+
+  test('are told at the end where no more of their names came', () => {
+    const text = chatStream(
+      [{ tool_calls: [{ index: 0, id: 'a', function: { name: 'weat', arguments: '' } }] }],
+      'stop',
+    );
+    const frames = read(wires.chat.reader({ tools: ['weather'] }), text);
+    assert.deepEqual(collected(frames.map(({ raw }) => raw).join('')), [['weat', {}]]);
+  });
 
   test('stay byte for byte what they were where they are numbered as OpenAI numbers them', () => {
     const { chunks } = streamedCalls.find(({ maker }) => maker.startsWith('OpenAI')) ?? assert.fail();

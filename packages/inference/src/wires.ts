@@ -40,7 +40,8 @@ export interface Wire {
   writeReply(reply: Reply, created: number): Value;
   /** Usage that a whole answer reports. */
   readUsage(body: Value): Usage | undefined;
-  reader(): StreamReader;
+  /** `tools`: the names of those that the request offers. */
+  reader(options?: { tools?: readonly string[] }): StreamReader;
   writer(options: { created: number; tellsUsage: boolean }): StreamWriter;
   /** The last word of a stream that failed. */
   errorFrame(message: string): string;
@@ -58,7 +59,7 @@ export const wires: Readonly<Record<Protocol, Wire>> = {
     readReply: readChatReply,
     writeReply: writeChatReply,
     readUsage: ({ usage }) => readChatUsage(usage),
-    reader: () => new ChatReader(),
+    reader: (options) => new ChatReader(options),
     writer: (options) => new ChatWriter(options),
     errorFrame: chatErrorFrame,
     lastFrame: frameOf('[DONE]'),

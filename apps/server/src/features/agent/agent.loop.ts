@@ -7,6 +7,7 @@ import {
   missingSignatures,
   objectOf,
   objectsOf,
+  toolNames,
   wires,
   withoutInstructions,
   withoutSealed,
@@ -111,13 +112,14 @@ export class Conversation {
 
   /** Undefined: a limit of the caller ended what had begun. */
   async #turn(ask: AskTurn, round: number): Promise<Turned | undefined> {
-    const { protocol, listener, bodyBytes } = this.#talk;
+    const { protocol, listener, bodyBytes, body, definitions } = this.#talk;
     this.#speech.turn();
     try {
       return await ask({
         protocol,
         bytes: bodyBytes + this.#ownBytes + this.#saidBytes,
         isLive: listener.isLive,
+        tools: [...toolNames(body), ...definitions.map(({ name }) => name)],
         bodyFor: (choice) => this.#bodyFor(choice, round),
         hear: (events, lane) => listener.say(this.#speech.heard(events), lane.id),
       });

@@ -12,6 +12,7 @@ import {
   systemName,
   type Target,
   type Translated,
+  toolNames,
   translate,
   type Value,
   wires,
@@ -114,7 +115,7 @@ export async function exchange(parts: Exchange, question: Question): Promise<voi
   const keep = async (response: Value): Promise<void> => {
     if (isSame && question.isKept) await keepStored(kernel, context.actor, lane.id, response);
   };
-  const { request, dropped, bytes: sentBytes } = await requestFor(parts, question);
+  const { request, dropped, tools, bytes: sentBytes } = await requestFor(parts, question);
   const answer = await askLane(kernel.upstream, lane, request, timers);
   const created = Math.floor(kernel.clock.now() / 1000);
   const head = headOf(lane.id, dropped);
@@ -123,7 +124,8 @@ export async function exchange(parts: Exchange, question: Question): Promise<voi
     const relay = context.openRelay();
     const { tellsUsage } = question;
     const passesRefusal = lane.onRefusal === undefined || choice.after !== undefined;
-    const wanted = { client: protocol, lane: lane.protocol, tellsUsage, created, head: { ...head, ...streamHead } };
+    const at = { client: protocol, lane: lane.protocol, tools };
+    const wanted = { ...at, tellsUsage, created, head: { ...head, ...streamHead } };
     const stream = new StreamRelay(
       { ...wanted, passesRefusal, onContent: () => context.dropBody(), onLast: keep },
       relay,
@@ -168,6 +170,7 @@ async function requestFor({ kernel, context, choice }: Exchange, { protocol, res
   return {
     request: { path: wires[lane.protocol].path, headers, body: toSend },
     dropped: [...dropped, ...left],
+    tools: toolNames(body),
     bytes: bytes.length,
   };
 }

@@ -345,8 +345,6 @@ describe('an agent of a real client calls the right tools with the right inputs,
         const isSecondForm = agent === 'ai over messages' || agent === 'ai over responses';
         if (isSecondForm && row.model === 'chat' && row.calls !== two) continue;
         if (row.calls === many && (agent.startsWith('ai') || (!stream && agent !== row.model))) continue;
-        // These take the first piece of a name for all of it, at its maker too.
-        if (row.what === 'Gemini: a name in pieces' && (agent === 'chat' || agent === 'ai over chat')) continue;
         test(`${row.spoken.protocol} to ${agent}, ${stream ? 'streamed' : 'whole'}: ${row.what}`, () =>
           isRight(row, agent, stream));
       }

@@ -22,6 +22,8 @@ const shortMs = 5_000;
 interface Wanted {
   client: Protocol;
   lane: Protocol;
+  /** Names of the tools that it offers. */
+  tools?: readonly string[];
   /** It asked for the usage in the stream. */
   tellsUsage: boolean;
   /** Seconds since the epoch. */
@@ -55,7 +57,7 @@ export class StreamRelay {
     this.#wanted = wanted;
     this.#relay = relay;
     this.#timers = timers;
-    this.#reader = wires[wanted.lane].reader();
+    this.#reader = wires[wanted.lane].reader(wanted);
     if (wanted.client === wanted.lane) this.#write = (frame, events) => this.#same(frame, events);
     else {
       const writer = wires[wanted.client].writer(wanted);

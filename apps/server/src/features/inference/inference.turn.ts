@@ -14,6 +14,8 @@ export interface ModelTurn {
   bytes: number;
   /** The whole request for a lane. Throws `Untranslatable`. */
   bodyFor(choice: Choice): string;
+  /** Names of the tools that the request offers. */
+  tools?: readonly string[];
   /** Steps reach the client as they come; otherwise the turn may be given up at any time, and another lane asked. */
   isLive: boolean;
   /** Takes steps as they come, or all of them at the end of a turn that is not live. */
@@ -76,7 +78,7 @@ export class TurnReader {
   /** Reads to the end. Throws `LaneFailure` as long as another lane may answer, else `TurnCut`. */
   async read(body: Readable): Promise<void> {
     const sse = new SseReader();
-    const reader = wires[this.#lane.protocol].reader();
+    const reader = wires[this.#lane.protocol].reader(this.#turn);
     try {
       for await (const chunk of body as AsyncIterable<Buffer>) {
         this.#timers.heard();
