@@ -1,6 +1,7 @@
 import { CallFragments, inputOf, thoughtOnly } from './chat.calls.ts';
 import { readCitations, writeAnnotations } from './chat.citations.ts';
 import { thoughtsIn, writeCall, writeThinking } from './chat.request.ts';
+import { UnsignedThoughts } from './chat.thoughts.ts';
 import { CallIds, idAs } from './ids.ts';
 import { type Block, type Event, type Finish, noUsage, type Reply, type Usage } from './model.ts';
 import { failureOf, isFailure } from './refusals.ts';
@@ -145,6 +146,7 @@ export class ChatReader {
   #isSigned = false;
   /** Its text so far. */
   #thought = '';
+  readonly #unsigned = new UnsignedThoughts();
   readonly #sealer = new Sealer();
   readonly #calls: CallFragments;
   /** What the model wants back of the open thought, or of none. */
@@ -231,20 +233,13 @@ export class ChatReader {
     this.#hasRole = true;
     const delta = lacksRole ? { ...given, role: 'assistant' } : given;
     const signed = objectsOf(delta['thinking_blocks']);
-    const shown = signed.map(({ thinking }) => textOf(thinking) ?? '').join('');
-    // With its signature it may come once more, whole.
-    const isSigned = signed.some(({ signature }) => (textOf(signature) ?? '') !== '');
-    const isAgain = isSigned && this.#open?.type === 'thinking' && shown === this.#thought;
-    const thought = thoughtOf(delta) || (isAgain ? '' : shown);
+    const thought = thoughtOf(delta);
     if (this.#isSigned && thought !== '') this.#close(events);
     this.#field = thoughtField(delta) ?? this.#field;
     this.#extra = signedExtra(delta['extra_content']) ?? this.#extra;
     this.#details.push(objectsOf(delta['reasoning_details']));
     this.#text('thinking', thought, events);
-    for (const { signature, data } of signed) {
-      if (typeof data === 'string') this.#redacted(data, events);
-      else if (typeof signature === 'string' && signature !== '') this.#signature(signature, events);
-    }
+    for (const one of signed) this.#thinkingBlock(one, thought !== '', events);
     this.#text('text', textOf(delta['content']) ?? '', events);
     this.#text('refusal', textOf(delta['refusal']) ?? '', events);
     for (const citation of readCitations(delta['annotations'])) {
@@ -255,6 +250,32 @@ export class ChatReader {
     if (calls.every(([, read]) => read && !read.mended && !read.isKept)) return lacksRole ? delta : undefined;
     const told = calls.flatMap(([call, read]) => (read && !read.isKept ? (read.mended ?? call) : []));
     return { ...delta, tool_calls: told };
+  }
+
+  /** A piece of a thought, its signature, or with its signature all of it once more; `isTold`: its text came beside. */
+  #thinkingBlock({ thinking, signature, data }: Value, isTold: boolean, events: Event[]): void {
+    if (typeof data === 'string') return this.#redacted(data, events);
+    const text = textOf(thinking) ?? '';
+    const isSigned = typeof signature === 'string' && signature !== '';
+    const isOpen = this.#open?.type === 'thinking';
+    const isAgain = isSigned && isOpen && !this.#isSigned && text === this.#thought;
+    if (isSigned && !isAgain && this.#late(text, signature, events)) return;
+    if (!isTold && !isAgain) {
+      if (this.#isSigned && text !== '') this.#close(events);
+      this.#text('thinking', text, events);
+    }
+    if (isSigned) this.#signature(signature, events);
+  }
+
+  /** A thought that was told without a signature, or with others in one, comes with it at the end. */
+  #late(text: string, signature: string, events: Event[]): boolean {
+    const again = this.#unsigned.placeOf(text);
+    if (again === undefined) return false;
+    this.#close(events);
+    const index = this.#next++;
+    events.push({ type: 'open', index, block: { type: 'thinking' }, again });
+    events.push({ type: 'delta', index, text }, { type: 'signature', index, signature }, { type: 'close', index });
+    return true;
   }
 
   #text(type: 'text' | 'thinking' | 'refusal', text: string, events: Event[]): void {
@@ -312,8 +333,10 @@ export class ChatReader {
 
   #close(events: Event[]): void {
     if (this.#open?.type === 'thinking' && !this.#isSigned) {
+      const { index } = this.#open;
       const signature = this.#seal(this.#field);
-      if (signature !== undefined) events.push({ type: 'signature', index: this.#open.index, signature });
+      if (signature !== undefined) events.push({ type: 'signature', index, signature });
+      this.#unsigned.push(index, this.#thought);
     }
     if (this.#open) events.push({ type: 'close', index: this.#open.index });
     this.#open = undefined;

@@ -18,10 +18,15 @@ export class ChatWriter {
   /** Where each text begins in the one text that a client has, and how long that is. */
   readonly #begins = new Map<number, number>();
   #letters = 0;
-  /** Told whole, at the end of what was thought: a reader takes each for that of another thought. */
   readonly #signatures = new Map<number, string>();
-  /** Thoughts as they were told: each comes once more with its signature, as clients keep the last of a field. */
+  /** Thoughts as they were told: each comes once more with its signature. */
   readonly #thoughts = new Map<number, string>();
+  /**
+   * What is signed or redacted, told at once and at the end: some clients keep the last of a field, some add up, and
+   * some break over a list that comes twice.
+   */
+  readonly #signed: Value[] = [];
+  readonly #sealed: string[] = [];
   /** What calls that are not told yet want back. */
   readonly #extras = new Map<string, Value>();
   /** Places of calls that were told, by their ids. */
@@ -54,7 +59,7 @@ export class ChatWriter {
         this.#usage = event.usage;
         return [];
       case 'finish':
-        return [this.#chunk({ ...event.extra }, finishNames[event.finish])];
+        return [...this.#signedChunk(), this.#chunk({ ...event.extra }, finishNames[event.finish])];
       case 'end':
         return [...this.#usageChunk(), frameOf('[DONE]')];
       case 'error':
@@ -70,20 +75,27 @@ export class ChatWriter {
     const signature = this.#signatures.get(index);
     if (signature === undefined) return [];
     this.#signatures.delete(index);
-    if (isSealed(signature)) return this.#sealed(signature);
+    if (isSealed(signature)) return this.#extra(signature);
     const thinking = this.#thoughts.get(index) ?? '';
-    return [this.#chunk({ thinking_blocks: [{ type: 'thinking', thinking, signature }] })];
+    this.#signed.push({ type: 'thinking', thinking, signature });
+    return [];
   }
 
-  #sealed(signature: string): string[] {
-    const { fields, extras } = returnedOf([{ text: '', signature }], undefined);
-    const { reasoning_content: _, reasoning: __, ...said } = fields;
+  #signedChunk(): string[] {
+    const thoughts = this.#sealed.map((signature) => ({ text: '', signature }));
+    const { reasoning_content: _, reasoning: __, ...fields } = returnedOf(thoughts, undefined).fields;
+    const told = { ...fields, ...(this.#signed.length > 0 && { thinking_blocks: this.#signed }) };
+    return Object.keys(told).length > 0 ? [this.#chunk(told)] : [];
+  }
+
+  #extra(signature: string): string[] {
+    this.#sealed.push(signature);
+    const { extras } = returnedOf([{ text: '', signature }], undefined);
     for (const [call, extra] of extras) this.#extras.set(call, extra);
-    const late = [...extras].flatMap(([call, extra]) => {
+    return [...extras].flatMap(([call, extra]) => {
       const index = this.#places.get(call);
       return index === undefined ? [] : [this.#chunk({ tool_calls: [{ index, extra_content: extra }] })];
     });
-    return Object.keys(said).length === 0 ? late : [this.#chunk(said)];
   }
 
   #citation(index: number, citation: Citation): string[] {
@@ -100,8 +112,7 @@ export class ChatWriter {
   #opened(index: number, block: Extract<Event, { type: 'open' }>['block']): string[] {
     this.#kinds.set(index, block.type);
     if (block.type === 'text') this.#begins.set(index, this.#letters);
-    if (block.type === 'redacted')
-      return [this.#chunk({ thinking_blocks: [{ type: 'redacted_thinking', data: block.data }] })];
+    if (block.type === 'redacted') this.#signed.push({ type: 'redacted_thinking', data: block.data });
     if (block.type !== 'call') return [];
     const at = this.#calls.size;
     this.#calls.set(index, at);

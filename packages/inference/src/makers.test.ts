@@ -314,6 +314,65 @@ describe('what a model wants back with its turn', () => {
   });
 });
 
+describe('several signed thoughts of one streamed answer', () => {
+  const blocks: Reply['blocks'] = [
+    { type: 'thinking', text: 'One.', signature: 's1' },
+    { type: 'redacted', data: 'hidden' },
+    { type: 'thinking', text: 'Two.', signature: 's2' },
+    { type: 'text', text: 'So.' },
+    { type: 'thinking', text: 'Two.', signature: 's3' },
+    { type: 'call', id: 'call_1', name: 'weather', input: '{}' },
+  ];
+  const opening = (block: Reply['blocks'][number]) =>
+    block.type === 'call' ? { type: 'call', id: block.id, name: block.name } : { ...block };
+  const events = [
+    { type: 'start', id: 'a', model: 'm' },
+    ...blocks.flatMap((block, index) => [
+      { type: 'open', index, block: opening(block) },
+      ...('text' in block ? [{ type: 'delta', index, text: block.text }] : []),
+      ...('signature' in block ? [{ type: 'signature', index, signature: block.signature }] : []),
+      { type: 'close', index },
+    ]),
+    { type: 'finish', finish: 'calls' },
+    { type: 'end' },
+  ] as Event[];
+  const writer = wires.chat.writer({ created: 1, tellsUsage: false });
+  const text = events.flatMap((event) => writer.push(event)).join('');
+  const wanted = [
+    { type: 'thinking', thinking: 'One.', signature: 's1' },
+    { type: 'redacted_thinking', data: 'hidden' },
+    { type: 'thinking', thinking: 'Two.', signature: 's2' },
+    { type: 'thinking', thinking: 'Two.', signature: 's3' },
+  ];
+
+  test('reach a client of chat completions once and together, whether it keeps the last of a field or adds up', () => {
+    const lists = new SseReader().push(Buffer.from(text)).flatMap(({ data = '' }) => {
+      const list = data === '[DONE]' ? undefined : JSON.parse(data).choices[0].delta.thinking_blocks;
+      return list === undefined ? [] : [list];
+    });
+    assert.deepEqual(lists, [wanted]);
+    const message = { role: 'assistant', content: 'So.', reasoning_content: 'One.Two.Two.', thinking_blocks: lists[0] };
+    const back = wires.messages.writeRequest(wires.chat.readRequest({ messages: [message] }), 'claude-opus-5');
+    assert.deepEqual(objectsOf(turnIn(back)?.['content']).slice(0, 4), [
+      ...wanted.slice(0, 1),
+      { type: 'redacted_thinking', data: 'hidden' },
+      ...wanted.slice(2),
+    ]);
+  });
+
+  test('are those of the answer where a server of ours reads it', () => {
+    const reply = replyOf(read(wires.chat.reader(), text).flatMap((one) => one.events));
+    assert.deepEqual(
+      reply.blocks.flatMap((block) => (block.type === 'thinking' ? [[block.text, block.signature]] : [])),
+      [
+        ['One.', 's1'],
+        ['Two.', 's2'],
+        ['Two.', 's3'],
+      ],
+    );
+  });
+});
+
 describe('what a maker sends as its protocol has it', () => {
   const sameIn = (protocol: Protocol, text: string): void => {
     const frames = new SseReader().push(Buffer.from(text)).map(({ raw }) => raw.toString());

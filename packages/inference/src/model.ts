@@ -116,7 +116,8 @@ export type Opening =
 /** A step of a streamed answer. `index` counts blocks; blocks may be open side by side. */
 export type Event =
   | { type: 'start'; id: string; model: string }
-  | { type: 'open'; index: number; block: Opening }
+  /** `again`: it is this earlier block once more, whole, and takes its place; a fraction is behind that. */
+  | { type: 'open'; index: number; block: Opening; again?: number }
   /** More of a block's text or, of a call, of its input. */
   | { type: 'delta'; index: number; text: string }
   | { type: 'signature'; index: number; signature: string }

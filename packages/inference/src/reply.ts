@@ -10,6 +10,8 @@ export class ReplyReader {
   #extra: Value | undefined;
   #usage: Usage | undefined;
   readonly #blocks = new Map<number, Block>();
+  /** Blocks that took the place of another one. */
+  readonly #places = new Map<number, number>();
   /** Letters of content that came. */
   letters = 0;
 
@@ -21,14 +23,15 @@ export class ReplyReader {
         return;
       case 'open': {
         const block = begun(event.block);
-        if (block) this.#blocks.set(event.index, block);
+        if (event.again !== undefined) this.#places.set(event.index, event.again);
+        if (block) this.#blocks.set(this.#placeOf(event.index), block);
         return;
       }
       case 'delta':
         this.letters += event.text.length;
         return this.#more(event.index, event.text);
       case 'signature': {
-        const block = this.#blocks.get(event.index);
+        const block = this.#blocks.get(this.#placeOf(event.index));
         if (block?.type === 'thinking') block.signature = (block.signature ?? '') + event.signature;
         return;
       }
@@ -62,8 +65,12 @@ export class ReplyReader {
     return { id: this.#id, model: this.#model, blocks, finish: this.#finish, ...defined(more) };
   }
 
+  #placeOf(index: number): number {
+    return this.#places.get(index) ?? index;
+  }
+
   #more(index: number, text: string): void {
-    const block = this.#blocks.get(index);
+    const block = this.#blocks.get(this.#placeOf(index));
     if (block?.type === 'call') block.input += text;
     else if (block?.type === 'text' || block?.type === 'thinking' || block?.type === 'refusal') block.text += text;
   }
