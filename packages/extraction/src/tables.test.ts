@@ -49,6 +49,13 @@ describe('a table whose cells cover others', () => {
     ]);
   });
 
+  for (const [what, rows] of [
+    ['cells and rows', '<caption>Sales<colgroup><col><tr><th>A<th>B<tr><td><b>x<th>1<tr><td><ul><li>y<td>2'],
+    ['its parts', '<caption>Sales<thead><tr><th>A<th>B<tbody><tr><td>x<td>1<tfoot><tr><td>y<td>2'],
+  ] as const)
+    test(`is read where its page leaves ${what} open`, async () =>
+      assert.deepEqual(await rowsOf(`<table>${rows}</table>`), ['Sales', '', 'A\tB', 'x\t1', 'y\t2']));
+
   test('stays small whatever numbers and texts it has', async () => {
     const long = 'word '.repeat(20_000);
     for (const table of [

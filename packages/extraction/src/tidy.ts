@@ -53,6 +53,20 @@ const closes: Readonly<Record<string, string>> = {
   h2: 'p',
   h3: 'p',
 };
+/** Parts of a table that end with the next one: what such a start tag ends, within the nearest of what it stands in. */
+const cells = ['td', 'th'];
+const rowParts = ['caption', 'colgroup', 'tr', ...cells];
+const sectionParts = ['tbody', 'thead', 'tfoot', ...rowParts];
+const ends: Readonly<Record<string, { within: readonly string[]; parts: readonly string[] }>> = {
+  ...Object.fromEntries(cells.map((name) => [name, { within: ['table', 'tr'], parts: cells }])),
+  tr: { within: ['table', 'tbody', 'thead', 'tfoot'], parts: rowParts },
+  ...Object.fromEntries(
+    ['tbody', 'thead', 'tfoot', 'caption', 'colgroup'].map((name) => [
+      name,
+      { within: ['table'], parts: sectionParts },
+    ]),
+  ),
+};
 const inline = new Set(
   'a abbr b bdi bdo big cite code em font i kbd mark q s samp small span strong sub sup tt u var'.split(' '),
 );
@@ -174,6 +188,7 @@ class Pass {
     if (frame.has(name)) return this.drop(at, end);
     if (raw.has(name)) return this.rawElement(at, end, name);
     if (name === 'plaintext') return this.drop(at, end);
+    this.endParts(name, at);
     this.elements += 1;
     const isVoid = voids.has(name);
     if (this.elements > mostElements || (!isVoid && this.pushed(name) > mostDepth)) {
@@ -186,6 +201,18 @@ class Pass {
       return this.drop(at, end, `<${name}>`);
     }
     return end;
+  }
+
+  /** Ends the parts of a table that a page left open, with what stands in them: the parser ends the last element only. */
+  private endParts(name: string, at: number): void {
+    const ended = ends[name];
+    if (!ended || !this.open.includes('table')) return;
+    const { within, parts } = ended;
+    const around = this.open.findLastIndex((one) => within.includes(one));
+    const open = this.open.findIndex((one, depth) => depth > around && parts.includes(one));
+    if (open === -1) return;
+    this.drop(at, at, `</${this.open[open]}>`);
+    this.open.length = open;
   }
 
   /** Depth with one more element; one beyond the bound is not opened. */
