@@ -49,6 +49,51 @@ describe('a table whose cells cover others', () => {
     ]);
   });
 
+  const heads = '<tr><th>A<th>B<th>C';
+  for (const [what, rows, wanted] of [
+    ['a cell that covers rows first', `${heads}<tr><td rowspan=2>x<td>1<td>2<tr><td>3<td>4`, ['x\t1\t2', 'x\t3\t4']],
+    ['in the middle', `${heads}<tr><td>x<td rowspan=2>m<td>2<tr><td>y<td>4`, ['x\tm\t2', 'y\tm\t4']],
+    ['last', `${heads}<tr><td>x<td>m<td rowspan=2>z<tr><td>y<td>4`, ['x\tm\tz', 'y\t4\tz']],
+    ['a block', `${heads}<tr><td colspan=2 rowspan=2>x<td>1<tr><td>2`, ['x\tx\t1', 'x\tx\t2']],
+    ['rows past the end', `${heads}<tr><td rowspan=9>x<td>1<td>2<tr><td>3<td>4`, ['x\t1\t2', 'x\t3\t4']],
+    ['a billion rows', `${heads}<tr><td rowspan=1000000000>x<td>1<td>2<tr><td>3<td>4`, ['x\t1\t2', 'x\t3\t4']],
+    ['a billion columns', `${heads}<tr><td>x<td colspan=1000000000>y<tr><td>1<td>2<td>3`, ['x\ty\ty', '1\t2\t3']],
+    ['no number', `${heads}<tr><td rowspan=-2>x<td colspan=1e9>y<td colspan=0>z`, ['x\ty\tz']],
+    ['a sign and spaces', `${heads}<tr><td rowspan=" +2">x<td>1<td>2<tr><td>3<td>4`, ['x\t1\t2', 'x\t3\t4']],
+    ['an empty cell over rows', `${heads}<tr><td rowspan=2><td>1<td>2<tr><td>3<td>4`, ['\t1\t2', '\t3\t4']],
+    ['a cell in the way of another', `${heads}<tr><td>a<td rowspan=2>b<td>c<tr><td colspan=2>x`, ['a\tb\tc', 'x\tb']],
+    ['a note over all columns', `${heads}<tr><td>1<td>2<td>3<tr><td colspan=9>note`, ['1\t2\t3', 'note']],
+    ['a sum in the foot', `${heads}<tr><td>1<td>2<td>3<tfoot><tr><td colspan=2>Sum<td>3`, ['1\t2\t3', 'Sum\tSum\t3']],
+    [
+      'a row without cells',
+      `${heads}<tr><td rowspan=2>x<td rowspan=2>y<td rowspan=2>z<tr></tr><tr><td>1`,
+      ['x\ty\tz', '1'],
+    ],
+  ] as const)
+    test(`has its values where a browser has them: ${what}`, async () =>
+      assert.deepEqual(await rowsOf(`<table>${rows}</table>`), ['A\tB\tC', ...wanted]));
+
+  for (const [what, rows, wanted] of [
+    [
+      'ends with its part',
+      '<tbody><tr><th>A<th>B<tr><td rowspan=5>x<td>1<tbody><tr><td>y<td>3',
+      ['A\tB', 'x\t1', 'y\t3'],
+    ],
+    ['has columns that no cell begins in', '<tr><th colspan=2>A<th>B<tr><td colspan=2>x<td>1', ['A\tB', 'x\t1']],
+    [
+      'says one head twice',
+      '<thead><tr><th colspan=2>Y<th>Z<tr><th>Y<th>b<th>c<tbody><tr><td>1<td>2<td>3',
+      ['Y\tY b\tZ c', '1\t2\t3'],
+    ],
+  ] as const)
+    test(`is read where it ${what}`, async () => assert.deepEqual(await rowsOf(`<table>${rows}</table>`), wanted));
+
+  test('loses no cell of a row that is too wide', async () => {
+    const cells = Array.from({ length: 3_000 }, (_, n) => `<td colspan=999>c${n}`).join('');
+    const [row = ''] = await rowsOf(`<table><caption>c</caption><tr>${cells}</table>`).then((lines) => lines.slice(-1));
+    assert.equal(row.split('\t').length, 3_000);
+  });
+
   for (const [what, rows] of [
     ['cells and rows', '<caption>Sales<colgroup><col><tr><th>A<th>B<tr><td><b>x<th>1<tr><td><ul><li>y<td>2'],
     ['its parts', '<caption>Sales<thead><tr><th>A<th>B<tbody><tr><td>x<td>1<tfoot><tr><td>y<td>2'],

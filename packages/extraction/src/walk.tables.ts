@@ -1,6 +1,6 @@
 import type { Run } from './blocks.ts';
 import type { Element } from './dom.ts';
-import { type Cell, joinHeads, type SpanRoom, spread, widthOf } from './walk.spans.ts';
+import { type Cell, joinHeads, type SpanRoom, spread } from './walk.spans.ts';
 
 const sections = new Set(['thead', 'tbody', 'tfoot']);
 const inCells = new Set(['table', 'h1', 'h2', 'h3', 'pre', 'form', 'blockquote', 'article', 'section', 'iframe', 'hr']);
@@ -57,16 +57,17 @@ export function readTable(table: Element, room: SpanRoom, inline: (element: Elem
     if (groups.at(-1)?.group !== group) groups.push({ group, isHead, cells: [] });
     groups.at(-1)?.cells.push(cellsIn(row).map((cell) => toCell(cell, inline(cell))));
   }
-  const width = widthOf(groups.flatMap(({ cells }) => cells));
-  const all = groups.flatMap(({ cells, isHead }) => {
-    const spans = spread(cells, width, room);
-    return cells.map((own, at) => ({
+  const spans = spread(
+    groups.map(({ cells }) => cells),
+    room,
+  );
+  const all = groups.flatMap(({ cells, isHead }, n) =>
+    cells.map((own, at) => ({
       isHead: isHead || (own.length > 0 && own.every((cell) => cell.isHead)),
-      isWhole: own.length === 1 && width > 1 && (own[0]?.columns ?? 0) >= width,
       isOwn: own.some(({ runs }) => runs.length > 0),
-      values: spans[at] ?? [],
-    }));
-  });
+      ...(spans[n]?.[at] ?? { values: [], isWhole: false }),
+    })),
+  );
   const rows = all.filter(({ isOwn }) => isOwn);
   const isBody = rows.findIndex(({ isHead }) => !isHead);
   const heads = rows.slice(0, Math.max(isBody, 0));
@@ -84,7 +85,7 @@ export function readTable(table: Element, room: SpanRoom, inline: (element: Elem
 
 function toCell({ tag, attributes }: Element, runs: readonly Run[]): Cell {
   const count = (name: string): number | undefined => {
-    const written = /^\s*(\d{1,5})/.exec(attributes[name] ?? '')?.[1];
+    const written = /^\s*\+?(\d{1,5})/.exec(attributes[name] ?? '')?.[1];
     return written === undefined ? undefined : Number(written);
   };
   return { runs, isHead: tag === 'th', columns: Math.max(1, count('colspan') ?? 1), rows: count('rowspan') ?? 1 };
