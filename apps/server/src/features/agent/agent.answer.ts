@@ -193,14 +193,15 @@ export class Speech {
     }
   }
 
-  #opened({ index: given, block }: Extract<Event, { type: 'open' }>): Event[] {
+  #opened({ index: given, block, again }: Extract<Event, { type: 'open' }>): Event[] {
     if (block.type === 'other' || (block.type === 'call' && this.#isOurs(block.name))) {
       this.#hidden.add(given);
       return [];
     }
     const index = given + this.#base;
     this.#next = Math.max(this.#next, index + 1);
-    const opened: Event[] = [{ type: 'open', index, block }];
+    const place = again === undefined ? {} : { again: again + this.#base };
+    const opened: Event[] = [{ type: 'open', index, block, ...place }];
     if (block.type !== 'text') return opened;
     this.#texts++;
     if (this.#joins && this.#textsBefore > 0) {
