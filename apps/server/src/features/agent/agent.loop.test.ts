@@ -148,22 +148,37 @@ describe('turn after turn', () => {
       choices: [{ index: 0, delta, finish_reason: reason }],
     });
     const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'sandbox_edit', arguments: '{}' } };
-    const thinks = says(
-      [
-        chunk({ role: 'assistant', reasoning_content: 'Let me ' }),
-        chunk({ reasoning_content: 'see.' }),
-        chunk({ thinking_blocks: [{ type: 'thinking', thinking: '', signature: 'sig' }] }),
-        chunk({ tool_calls: [call] }),
-        // Some servers end with `stop` whatever they did.
-        chunk({}, 'stop'),
-      ],
-      'data: [DONE]\n\n',
-    );
-    t.script(thinks, { text: 'Done.' });
-    assert.equal((await chat()).status, 200);
-    const said = sent()[1]?.['messages'][1];
-    assert.equal(said.reasoning_content, 'Let me see.');
-    assert.deepEqual(said.thinking_blocks, [{ type: 'thinking', thinking: 'Let me see.', signature: 'sig' }]);
+    const thought = { type: 'thinking', thinking: 'Let me see.', signature: 'sig' };
+    // The second one signs at its end what it told before, as a server of ours does.
+    for (const [signed, late] of [
+      [chunk({ thinking_blocks: [{ ...thought, thinking: '' }] }), []],
+      [chunk({ content: null }), [chunk({ thinking_blocks: [thought] })]],
+    ] as const) {
+      const thinks = says(
+        [
+          chunk({ role: 'assistant', reasoning_content: 'Let me ' }),
+          chunk({ reasoning_content: 'see.' }),
+          signed,
+          chunk({ tool_calls: [call] }),
+          ...late,
+          // Some servers end with `stop` whatever they did.
+          chunk({}, 'stop'),
+        ],
+        'data: [DONE]\n\n',
+      );
+      t.script(thinks, { text: 'Done.' });
+      const answer = await chat();
+      assert.equal(answer.status, 200);
+      const [given] = answer.body.choices;
+      for (const { reasoning_content: text, thinking_blocks: blocks } of [sent()[1]?.['messages'][1], given.message])
+        assert.deepEqual([text, blocks], ['Let me see.', [thought]]);
+      t.script(thinks, { text: 'Done.' });
+      const { body } = await ask('/v1/messages', { model: 'chat', max_tokens: 4_000 });
+      assert.deepEqual(
+        body.content.filter(({ type }: Json) => type === 'thinking'),
+        [thought],
+      );
+    }
   });
 
   test('a key that is revoked while a tool runs ends the answer with an error, streamed or not', async () => {
