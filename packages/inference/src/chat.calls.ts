@@ -66,9 +66,8 @@ interface ReadFragment {
 }
 
 /**
- * Puts the fragments of streamed calls together. Where a peer says that a call stands is a hint: Gemini numbers all
- * of them
- * 0 or none. An id comes first, then a name; a name that is said again, or an id without one, begins nothing. The
+ * Puts the fragments of streamed calls together. Where a peer says that a call stands is a hint: Gemini numbers all of
+ * them 0 or none. An id comes first, then a name; a name that is said again, or an id without one, begins nothing. The
  * names of the tools tell a name that comes in pieces from one that is said again, longer.
  */
 export class CallFragments {
