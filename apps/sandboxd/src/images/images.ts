@@ -216,7 +216,11 @@ class Shelf {
       const file = join(place, 'archive');
       return { file, header: await fill(file, tell) };
     };
-    return await this.#take(name, into, tryOut).finally(silence);
+    try {
+      return await this.#take(name, into, tryOut);
+    } finally {
+      await silence();
+    }
   }
 
   /** Unpacks the archive that `obtain` answers, under the lock of its template; `place` is for what goes with a failure. */
