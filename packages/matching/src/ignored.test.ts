@@ -91,6 +91,14 @@ describe('what an owner ignores of an output', () => {
     assert.notEqual(normalizeOutput(before, now), normalizeOutput(after, now));
     assert.equal(normalizeOutput(before, now, ignored), normalizeOutput(after, now, ignored));
     assert.deepEqual(changedLines(before, `${after}\nmore`, now, ignored), ['+ more']);
+    // However long it is, and however many ignored lines come.
+    const long = (visitors: number, banners: number): string =>
+      [
+        `visitors: ${visitors}`,
+        ...Array.from({ length: 2_500 }, (_, at) => `took ${at} ms`),
+        ...Array(banners).fill('a banner'),
+      ].join('\n');
+    assert.equal(normalizeOutput(long(5, 0), now, ignored), normalizeOutput(long(6, 40), now, ignored));
     // In colours too.
     assert.equal(normalizeOutput('visitors: \u001b[1m5\u001b[0m', now, ignored), '');
     const hashes = [undefined, ignored, ignoring(['x'])].map((list) => hashText('ab', list));

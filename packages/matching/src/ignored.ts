@@ -132,10 +132,10 @@ function* spansOf(
     let from: number | undefined = fromStart ? at : undefined;
     let to = at;
     for (const find of finders) {
-      const found = find(line, to);
-      if (!found) return;
-      from ??= found[0];
-      to = found[1];
+      const place = find(line, to);
+      if (!place) return;
+      from ??= place[0];
+      to = place[1];
     }
     at = toEnd ? line.text.length : to;
     yield [from ?? 0, at];

@@ -228,23 +228,27 @@ interface Line {
 }
 
 const linesOf = (text: string, now: number, ignored: Ignored | undefined): Line[] =>
-  text
-    .split('\n')
+  countedOf(text, ignored)
     .slice(-mostNormal)
-    .map((line) => ({
-      normal: normalizeLine(line, now, ignored) ?? '',
+    .map(({ line, left }) => ({
+      normal: normalizeLine(left, now) ?? '',
       shown: plainOf(line).trim().slice(0, mostOfLine).toWellFormed(),
     }))
     .filter(({ normal }) => normal !== '');
+
+/** Lines that count, and what of each does: an ignored one moves no border of what is normalised when it comes or goes. */
+const countedOf = (text: string, ignored: Ignored | undefined): { line: string; left: string }[] =>
+  text.split('\n').flatMap((line) => {
+    const left = ignored === undefined ? line : ignored.leave(plainOf(line));
+    return left === undefined ? [] : [{ line, left }];
+  });
 
 /** Lines at the end of an output that are normalised: 32,000 short ones took 0.3 s of the gateway. */
 const mostNormal = 2_000;
 
 /** All lines of an output, without empty ones at its ends; of more than 2,000 lines the first ones as they are. */
 export const normalizeOutput = (text: string, now: number, ignored?: Ignored): string =>
-  text
-    .split('\n')
-    .map((line, at, all) => (all.length - at > mostNormal ? line : normalizeLine(line, now, ignored)))
-    .filter((line) => line !== undefined)
+  countedOf(text, ignored)
+    .map(({ left }, at, all) => (all.length - at > mostNormal ? left : normalizeLine(left, now)))
     .join('\n')
     .trim();

@@ -18,10 +18,11 @@ export function finderOf(segment: readonly Token[]): Finder {
   const texts = segment.filter((token) => typeof token === 'string');
   const longest = texts.toSorted((one, other) => other.length - one.length)[0] ?? '';
   const machine = machineOf(segment);
+  const backwards = segment.toReversed();
   return (line, from) => {
     if (!line.text.includes(longest, from)) return undefined;
     const end = endIn(machine, line, from);
-    return end === undefined ? undefined : [beginOf(segment, line.text, end), end];
+    return end === undefined ? undefined : [beginOf(backwards, line.text, end), end];
   };
 }
 
@@ -38,6 +39,9 @@ interface Machine {
   readonly hasNumbers: boolean;
   /** The last place, in the last word. */
   readonly last: number;
+  /** What is under way in a line, and waits for the end of a number: cleared for each search, made once. */
+  readonly active: Uint32Array;
+  readonly waiting: Uint32Array;
 }
 
 function machineOf(segment: readonly Token[]): Machine {
@@ -52,14 +56,17 @@ function machineOf(segment: readonly Token[]): Machine {
     if (unit !== undefined) units.set(unit, bits);
     bits[place >>> 5] = (bits[place >>> 5] ?? 0) | (1 << (place & 31));
   }
-  return { words, units, numbers, hasNumbers: segment.includes(number), last: 1 << ((places.length - 1) & 31) };
+  const last = 1 << ((places.length - 1) & 31);
+  const [active, waiting] = [new Uint32Array(words), new Uint32Array(words)];
+  return { words, units, numbers, hasNumbers: segment.includes(number), last, active, waiting };
 }
 
-function endIn({ words, units, numbers, hasNumbers, last }: Machine, line: Line, from: number): number | undefined {
+function endIn(machine: Machine, line: Line, from: number): number | undefined {
+  const { words, units, numbers, hasNumbers, last, active, waiting } = machine;
   const { text } = line;
   const marks = hasNumbers ? (line.numbers ??= numbersOf(text)) : undefined;
-  const active = new Uint32Array(words);
-  const waiting = new Uint32Array(words);
+  active.fill(0);
+  waiting.fill(0);
   for (let at = from; at < text.length; at += 1) {
     const bits = units.get(text.charCodeAt(at));
     const begins = marks !== undefined && ((marks[at] ?? 0) & 1) !== 0;
@@ -87,10 +94,10 @@ function numbersOf(text: string): Uint8Array {
   return marks;
 }
 
-/** Where a segment begins that ends at `end`. */
-function beginOf(segment: readonly Token[], text: string, end: number): number {
+/** Where a segment begins that ends at `end`; its tokens from the last to the first. */
+function beginOf(backwards: readonly Token[], text: string, end: number): number {
   let at = end;
-  for (const token of segment.toReversed()) {
+  for (const token of backwards) {
     if (token !== number) at -= token.length;
     else while (isOfNumber(text, at - 1)) at -= 1;
   }
