@@ -138,7 +138,7 @@ if [ "$(noted 5)" = t ]; then
   wait "$collector"
   kill -s KILL 0
 fi
-( while sleep 0.2; do kill -s USR1 "$collector" || exit; done ) </dev/null >/dev/null 2>&1 &
+( while sleep 0.2; do kill -s USR1 "$collector" && kill -s HUP $$ || exit; done ) </dev/null >/dev/null 2>&1 &
 clock=$!
 while [ -z "$late" ] && kill -s 0 "$collector" 2>/dev/null; do wait "$collector"; done
 kill -s KILL "$clock"
