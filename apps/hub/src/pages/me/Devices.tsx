@@ -40,16 +40,15 @@ export function Devices() {
                 </li>
               ))}
             </ul>
-            {logins.length > 1 && (
-              <div>
-                <Button
-                  look="danger"
-                  onPress={() => acts.run(async () => api.me.endLogins(), { done: text.othersOut, stale })}
-                >
-                  {text.signOutOthers}
-                </Button>
-              </div>
-            )}
+            {/* With one in the list too: a copy of its cookie stands in no list, and ends with this. */}
+            <div>
+              <Button
+                look="danger"
+                onPress={() => acts.run(async () => api.me.endLogins(), { done: text.othersOut, stale })}
+              >
+                {text.signOutOthers}
+              </Button>
+            </div>
           </>
         )}
       </Answered>
