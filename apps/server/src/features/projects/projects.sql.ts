@@ -128,7 +128,8 @@ export async function deleteProject(db: Db, id: string): Promise<void> {
 
 /**
  * Before an account goes: projects in which somebody else has an environment go to them, those of an organisation to an owner or
- * admin of it. The others stay, to be deleted with the account.
+ * admin of it; who may sign in before who is suspended, and nobody who is being deleted. The others stay, to be deleted
+ * with the account.
  */
 export async function passOnProjects(db: Db, accountId: string): Promise<void> {
   await db`
@@ -136,11 +137,12 @@ export async function passOnProjects(db: Db, accountId: string): Promise<void> {
       select from projects.projects o where o.account_id = heir.account_id and o.slug = p.slug) then p.id::text else p.slug end
     from (
       select q.id, coalesce(
-        (select e.account_id from environments.environments_view e
-          where e.project_id = q.id and e.account_id <> ${accountId} and e.state <> 'destroyed' order by e.id limit 1),
-        (select m.account_id from orgs.members_view m
-          where m.org_id = q.org_id and m.account_id <> ${accountId} and m.role in ('owner', 'admin')
-          order by m.role = 'owner' desc, m.account_id limit 1)) as account_id
+        (select e.account_id from environments.environments_view e join accounts.standing_view a on a.id = e.account_id
+          where e.project_id = q.id and e.account_id <> ${accountId} and e.state <> 'destroyed' and not a.deleting
+          order by a.suspended, e.id limit 1),
+        (select m.account_id from orgs.members_view m join accounts.standing_view a on a.id = m.account_id
+          where m.org_id = q.org_id and m.account_id <> ${accountId} and m.role in ('owner', 'admin') and not a.deleting
+          order by a.suspended, m.role = 'owner' desc, m.account_id limit 1)) as account_id
       from projects.projects q where q.account_id = ${accountId}) heir
     where p.id = heir.id and heir.account_id is not null`;
 }
