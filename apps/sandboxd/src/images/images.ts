@@ -211,28 +211,28 @@ class Shelf {
     const tell = (progress: number, step: string): void => {
       latest = { progress, step };
     };
-    const silence = publish(this.#path(name, 'progress'), () => latest);
     const into = async (place: string) => {
       const file = join(place, 'archive');
       return { file, header: await fill(file, tell) };
     };
-    try {
-      return await this.#take(name, into, tryOut);
-    } finally {
-      await silence();
-    }
+    return await this.#take(name, into, tryOut, () => latest);
   }
 
-  /** Unpacks the archive that `obtain` answers, under the lock of its template; `place` is for what goes with a failure. */
+  /**
+   * Unpacks the archive that `obtain` answers, under the lock of its template; `place` is for what goes with a failure.
+   * `latest` is how far it is, told to other processes meanwhile.
+   */
   async #take(
     name: Template,
     obtain: (place: string) => Promise<{ file: string; header: ArchiveHeader }>,
     tryOut: TryOut | undefined,
+    latest?: () => Progress,
   ): Promise<StoredImage> {
     await mkdir(this.#dir, { recursive: true, mode: 0o755 });
     const lock = await tryFlock(this.#path(name, 'lock'));
     if (!lock)
       throw new Error(`another process builds, fetches or imports the image ${name}; try again when it is done`);
+    const silence = latest && publish(this.#path(name, 'progress'), latest);
     try {
       await this.store.sweep(name);
       const place = await this.store.begin(name);
@@ -245,6 +245,7 @@ class Shelf {
     } catch (error) {
       throw new Error(explain(error, this.#dir), { cause: error });
     } finally {
+      await silence?.();
       await this.store.sweep(name);
       await lock.release();
     }
