@@ -37,9 +37,13 @@ export class DeadlineTicker {
   async tick(): Promise<number | void> {
     const { sql, clock } = this.#kernel;
     for (;;) {
+      const asked = clock.monotonic();
       const ms = await untilDue(sql, clock);
       if (ms === undefined) return;
-      if (ms > 0) return Math.ceil(ms);
+      // What came due while the question was under way, in a process that was frozen, is not waited for once more.
+      const left = Math.ceil(ms - (clock.monotonic() - asked));
+      if (ms > 0 && left > 0) return left;
+      if (ms > 0) continue;
       // Monitors that are due and were not taken are handled elsewhere, or failed.
       if ((await this.#takeSome()) === 0) return;
     }

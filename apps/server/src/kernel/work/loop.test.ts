@@ -74,18 +74,6 @@ describe('loop', () => {
     assert.equal(state.began, 2);
   });
 
-  test('what is due while the work still looks is looked for again at once', async () => {
-    const { clock, state, loop } = open(10_000);
-    loop.wake();
-    clock.advance(200);
-    state.end(200);
-    await turn();
-    assert.equal(state.began, 2);
-    state.end(200);
-    await turn();
-    assert.equal(state.began, 2);
-  });
-
   test('a failure ends no loop, and does not run in circles when it is woken all the time', async () => {
     const { clock, state, loop } = open();
     loop.wake();

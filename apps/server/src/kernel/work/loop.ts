@@ -34,17 +34,12 @@ export function startLoop(
     for (;;) {
       isWoken = false;
       cancelEarly();
-      const begun = clock.monotonic();
       try {
         // `try`: a throw before the first await is a failure like others.
         const nextMs = await Promise.try(work);
         beat?.turned();
-        if (typeof nextMs === 'number' && nextMs < (everyMs ?? Infinity) && !isStopped) {
-          // Over already, in a process that was frozen while it looked: the answer is of before.
-          const passedMs = clock.monotonic() - begun;
-          if (passedMs > 0 && passedMs >= nextMs) isWoken = true;
-          else cancelEarly = clock.after(nextMs, wake);
-        }
+        if (typeof nextMs === 'number' && nextMs < (everyMs ?? Infinity) && !isStopped)
+          cancelEarly = clock.after(nextMs, wake);
       } catch (err) {
         log.warn({ err, loop: name }, 'a loop failed; it runs again in its time');
         // Woken or not: what fails at once must not run in circles.
