@@ -191,7 +191,7 @@ export const notifications = {
             outcome: z
               .enum(['delivered', 'failed', 'pending'])
               .optional()
-              .describe('`pending`: no answer within 10 s, it is under way; absent where there is nothing to send to'),
+              .describe('`pending`: no answer within 10 s, it is under way; absent where nothing is sent'),
             status: z.int().optional().describe('What the push service, the webhook or the mail server answered'),
             /** Why it is not there. */
             reason: z.string().optional(),

@@ -96,7 +96,7 @@ function told(
   outcome: FirstOutcome | undefined,
   isCopy: boolean,
 ): Pick<Target, 'sent' | 'outcome' | 'status' | 'reason'> {
-  if (isCopy) return { sent: false, outcome: 'pending', reason: copyWaits };
+  if (isCopy) return { sent: false, reason: copyWaits };
   if (!outcome) return { sent: false, outcome: 'pending', reason: 'it has not answered yet; this is still under way' };
   const { ok, status, reason } = outcome;
   return {
