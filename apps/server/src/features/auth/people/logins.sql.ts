@@ -94,15 +94,14 @@ export async function findLogin(db: Db, time: Time, tokenHash: Buffer): Promise<
       1000 * extract(epoch from (${endOf(db)} - ${nowOf(db, time)}))::float8 as expires_in_ms,
       a.subscription, a.suspended, a.operator, a.tool_level, a.features, l.token_hash <> ${tokenHash} as offered
     from auth.logins l join accounts.standing_view a on a.id = l.account_id
-    where (l.token_hash = ${tokenHash}
-        or (l.offered_hash = ${tokenHash} and l.offered_at > ${nowOf(db, time)} - interval '1 day'))
+    where (l.token_hash = ${tokenHash} or l.offered_hash = ${tokenHash})
       and ${counts(db, time)}`;
   return row;
 }
 
 /**
- * Notes a token that counts for a login once it is used, within a day, in the place of one that was offered before;
- * false where no login that counts has the token that is shown. A token that ended while its request came gets no
+ * Notes a token that counts for a login once it is used, however late: the browser that got it has no other one. It
+ * takes the place of one that was offered before; false where no login that counts has the token that is shown. A token that ended while its request came gets no
  * other one.
  */
 export async function offerToken(
@@ -111,7 +110,7 @@ export async function offerToken(
   { id, shown, offered }: { id: string; shown: Buffer; offered: Buffer },
 ): Promise<boolean> {
   const { count } = await db`
-    update auth.logins l set offered_hash = ${offered}, offered_at = ${nowOf(db, time)}
+    update auth.logins l set offered_hash = ${offered}
     where l.id = ${id} and l.token_hash = ${shown} and ${counts(db, time)}`;
   return count > 0;
 }
@@ -119,7 +118,7 @@ export async function offerToken(
 /** Makes the token that a login was offered its only one; false where it is that already, or is offered no more. */
 export async function takeToken(db: Db, tokenHash: Buffer): Promise<boolean> {
   const { count } = await db`
-    update auth.logins set token_hash = offered_hash, offered_hash = null, offered_at = null
+    update auth.logins set token_hash = offered_hash, offered_hash = null
     where offered_hash = ${tokenHash}`;
   return count > 0;
 }
