@@ -95,6 +95,7 @@ export const push = {
     summary: 'Say that a push has come to a browser: its service worker does, when it shows one',
     auth: 'key',
     notIdempotent: 'a repeat for the same notification changes nothing',
+    isUnattended: true,
     params: z.object({ id: uuid }),
     takes: json(z.object({ notification_id: uuid })),
     answers: json(z.object({ delivered_at: dateTime })),

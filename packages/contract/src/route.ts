@@ -155,6 +155,8 @@ export interface Route<Code extends string = string> {
   readonly only?: 'login' | 'token';
   /** A signed-in person calls it with an API key only: models, which cost, and what programs speak. */
   readonly refusesLogins?: boolean;
+  /** A browser calls it by itself, seen or not: the login of whoever signed in there does not live longer by it. */
+  readonly isUnattended?: boolean;
   /** OAuth access tokens for this resource may call it in place of a key: `{base_url}/mcp`, or `{base_url}`. */
   readonly accessTokens?: 'mcp' | 'api';
   /** A signed-in person must have proved who they are within so many seconds (403 `reauth_required`). */

@@ -1,4 +1,4 @@
-import { scopesOfPerson } from '@svc/contract';
+import { type Route, scopesOfPerson } from '@svc/contract';
 import type { Actor } from '../../kernel/base/actor.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { keyOfPerson } from '../keys/index.ts';
@@ -8,15 +8,15 @@ import type { LoginGrant, LoginLookup } from './people/logins.lookup.ts';
 export function loginActors(
   { sql }: Pick<Kernel, 'sql'>,
   logins: LoginLookup,
-): (text: string) => Actor | undefined | Promise<Actor | undefined> {
+): (text: string, route?: Pick<Route, 'isUnattended'>) => Actor | undefined | Promise<Actor | undefined> {
   const known = new WeakMap<LoginGrant, Actor>();
   const make = async (grant: LoginGrant): Promise<Actor> => {
     const actor = actorOf(grant, await keyOfPerson(sql, grant.accountId));
     known.set(grant, actor);
     return actor;
   };
-  return (text) => {
-    const found = logins.authenticate(text);
+  return (text, route) => {
+    const found = logins.authenticate(text, route?.isUnattended !== true);
     if (found instanceof Promise) return found.then((grant) => grant && (known.get(grant) ?? make(grant)));
     return found && (known.get(found) ?? make(found));
   };

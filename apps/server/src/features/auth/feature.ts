@@ -35,7 +35,7 @@ export function authFeature(
   proofs: Proofs;
   signIns: SignIns;
   server: AuthServer;
-  authenticateLogin: (text: string) => Actor | undefined | Promise<Actor | undefined>;
+  authenticateLogin: ReturnType<typeof loginActors>;
   authenticateToken: (text: string, resource: 'api' | 'mcp') => Promise<Actor | undefined>;
 } {
   const logins = createLoginLookup(kernel);

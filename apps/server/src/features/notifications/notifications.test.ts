@@ -404,7 +404,7 @@ describe('notifications', () => {
         app_badge: 1,
       },
       app_badge: 1,
-      svc: { id: record.id, type: 'test.told', actions: record.actions },
+      svc: { id: record.id, type: 'test.told', actions: record.actions, subscription: subscribed.body.subscription.id },
     });
     const { headers } = request;
     assert.deepEqual(

@@ -24,7 +24,7 @@ export interface Gate {
     route: Pick<Route, 'tokenScope' | 'accessTokens'>,
   ): Actor | undefined | Promise<Actor | undefined>;
   /** The same behind the cookie of a login. */
-  authenticateLogin(text: string): Actor | undefined | Promise<Actor | undefined>;
+  authenticateLogin(text: string, route: Pick<Route, 'isUnattended'>): Actor | undefined | Promise<Actor | undefined>;
   /** Registers or refreshes a device on use (document 1, Shared request headers). */
   touchDevice(accountId: string, device: { id: string; name?: string; platform?: string }): void | Promise<void>;
   /** True while the gateway takes no new requests. */
@@ -175,7 +175,8 @@ function admit(
     const login = given === undefined ? loginOf(request, request.server.ownOrigins, isSocket) : undefined;
     isLogin = login !== undefined;
     request.credential = login ?? bearerKey(given);
-    const actor = login === undefined ? gate.authenticate(request.credential, route) : gate.authenticateLogin(login);
+    const actor =
+      login === undefined ? gate.authenticate(request.credential, route) : gate.authenticateLogin(login, route);
     const admitted = actor instanceof Promise ? actor.then(withActor) : withActor(actor);
     if (admitted instanceof Promise) admitted.then(() => done(), done);
     else done();

@@ -22,8 +22,11 @@ export interface LoginGrant {
 
 /** Finds the login behind the text of a cookie. */
 export interface LoginLookup {
-  /** Undefined for a text that is malformed or unknown, and for a login that ended. No promise on a cache hit. */
-  authenticate: (token: string) => LoginGrant | undefined | Promise<LoginGrant | undefined>;
+  /**
+   * Undefined for a text that is malformed or unknown, and for a login that ended. No promise on a cache hit. Not
+   * `isUse`: the login does not live longer by it.
+   */
+  authenticate: (token: string, isUse?: boolean) => LoginGrant | undefined | Promise<LoginGrant | undefined>;
   /** Forgets one login, those of one account, or all; their next use asks the database. */
   evict: (whose: LoginChange) => void;
 }
@@ -43,14 +46,15 @@ export function createLoginLookup(kernel: Pick<Kernel, 'clock' | 'gateways' | 's
     for (const [token, { until }] of cache) if (until <= clock.monotonic()) cache.delete(token);
   });
 
-  async function load(token: string, hash: Buffer): Promise<LoginGrant | undefined> {
+  async function load(token: string, hash: Buffer, isUse: boolean): Promise<LoginGrant | undefined> {
     // Replaced by `evict`: what was asked before a change must not be believed after it.
     const current = loading;
     const asked = clock.monotonic();
     const row = await findTaken(kernel, hash);
     if (!row) return undefined;
     const grant = toGrant(row);
-    touchLogin(sql, clock, row.id).catch((err: unknown) => log.warn({ err }, 'last use of a login was not noted'));
+    const noted = isUse ? touchLogin(sql, clock, row.id) : Promise.resolve();
+    noted.catch((err: unknown) => log.warn({ err }, 'last use of a login was not noted'));
     if (current === loading && gateways.cachesAreTrusted()) {
       if (cache.size >= mostCached) cache.delete(cache.keys().next().value as string);
       cache.set(token, { grant, until: asked + Math.min(believedMs, row.expires_in_ms) });
@@ -59,7 +63,7 @@ export function createLoginLookup(kernel: Pick<Kernel, 'clock' | 'gateways' | 's
   }
 
   return {
-    authenticate(token) {
+    authenticate(token, isUse = true) {
       if (gateways.cachesAreTrusted()) {
         const known = cache.get(token);
         if (known && known.until > clock.monotonic()) return known.grant;
@@ -69,7 +73,7 @@ export function createLoginLookup(kernel: Pick<Kernel, 'clock' | 'gateways' | 's
       let answer = loading.get(token);
       if (!answer) {
         const mine = loading;
-        answer = load(token, hash).finally(() => mine.delete(token));
+        answer = load(token, hash, isUse).finally(() => mine.delete(token));
         mine.set(token, answer);
       }
       return answer;

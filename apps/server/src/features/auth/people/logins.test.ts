@@ -6,6 +6,7 @@ import { inTransaction } from '../../../kernel/db/db.ts';
 import { bySystem } from '../../../kernel/records/audit.ts';
 import { credentialsChanged } from '../../../kernel/mount/access.ts';
 import { shared } from '../../../testing.shared.ts';
+import { contract } from '@svc/contract';
 import { createAccount, openTest, type TestAccount, type TestGateway, until } from '../../../testing.ts';
 import { setSuspended } from '../../accounts/accounts.sql.ts';
 import { Connections } from '../../connections/index.ts';
@@ -113,6 +114,22 @@ describe('logins', () => {
     await sweepPeople.run(gateway.kernel);
     const rows = await gateway.kernel.sql`select 1 from auth.logins where account_id = ${account.id}`;
     assert.equal(rows.length, 0, 'forgotten');
+  });
+
+  test('what a browser sends by itself is no use: nobody stays signed in by the pushes that come', async () => {
+    const account = await createAccount(gateway);
+    const { id, token } = await signIn(gateway, account);
+    clock.leap(29 * day);
+    assert.equal((await createLoginLookup(gateway.kernel).authenticate(token, false))?.loginId, id);
+    clock.leap(2 * day);
+    assert.equal(await find(token), undefined);
+    const bySelf = Object.values(contract)
+      .flatMap(Object.entries)
+      .filter(([, route]) => route.isUnattended);
+    assert.deepEqual(
+      bySelf.map(([name]) => name),
+      ['pushDelivered'],
+    );
   });
 
   test('the 51st ends the one that was not seen for longest, and the rows of ended ones are bounded', async () => {
