@@ -68,27 +68,42 @@ export function authFeature(
     authenticateToken: (text, resource) => actorOfToken({ kernel, connections, lookup }, text, resource),
     async start() {
       await identity.start();
-      await followLogins(kernel, logins);
-      return { stop: async () => mails.close() };
+      const unfollow = await followLogins(kernel, logins);
+      return {
+        stop: async () => {
+          unfollow();
+          mails.close();
+        },
+      };
     },
   };
 }
 
-/** Forgets logins that changed, and ends the streams of those that ended while this process heard nothing. */
-async function followLogins({ gateways, streams, sql, clock, log }: Kernel, logins: LoginLookup): Promise<void> {
-  gateways.onMissed(() => {
-    logins.evict(null);
+/**
+ * Forgets logins that changed, and ends the streams of those that ended while this process heard nothing: each minute
+ * too, as a gateway that is killed says nothing of what it did last.
+ */
+async function followLogins({ gateways, streams, sql, clock, log }: Kernel, logins: LoginLookup): Promise<() => void> {
+  const look = (): void => {
     // An API key is unknown here, and does not end with that.
     const open = streams.credentials().filter(({ kind }) => kind === 'login');
+    if (open.length === 0) return;
     const ids = open.map(({ credentialId }) => credentialId);
     findLapsedLogins(sql, { clock }, ids)
       .then((lapsed) => {
         for (const one of open) if (lapsed.includes(one.credentialId)) streams.endOf(one);
       })
       .catch((err: unknown) => log.error({ err }, 'logins of open streams were not checked'));
+  };
+  gateways.onMissed(() => {
+    logins.evict(null);
+    look();
   });
   await gateways.onAnnounce(credentialsChanged, (payload) => logins.evict(payload as LoginChange));
+  return clock.every(minuteMs, look);
 }
+
+const minuteMs = 60_000;
 
 const metadata = ['oauth-authorization-server', 'openid-configuration'];
 

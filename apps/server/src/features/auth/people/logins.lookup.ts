@@ -94,7 +94,7 @@ async function findTaken(
   const row = await findLogin(kernel.sql, kernel.clock, hash);
   if (!row?.offered) return row;
   // Else another request took it, or another token was offered in its place.
-  if (!(await takeToken(kernel.sql, hash))) return findLogin(kernel.sql, kernel.clock, hash);
+  if (!(await takeToken(kernel.sql, kernel.clock, hash))) return findLogin(kernel.sql, kernel.clock, hash);
   await announceChange(kernel, { accountId: row.account_id, credentialId: row.id });
   return row;
 }

@@ -116,9 +116,9 @@ export async function offerToken(
 }
 
 /** Makes the token that a login was offered its only one; false where it is that already, or is offered no more. */
-export async function takeToken(db: Db, tokenHash: Buffer): Promise<boolean> {
+export async function takeToken(db: Db, time: Time, tokenHash: Buffer): Promise<boolean> {
   const { count } = await db`
-    update auth.logins set token_hash = offered_hash, offered_hash = null
+    update auth.logins set token_hash = offered_hash, offered_hash = null, taken_at = ${nowOf(db, time)}
     where offered_hash = ${tokenHash}`;
   return count > 0;
 }
@@ -206,13 +206,17 @@ export async function renameLogin(db: Db, time: Time, accountId: string, id: str
   return count > 0;
 }
 
-/** Those of the logins that do not count now, or whose account may not go on. */
+/**
+ * Those of the logins that do not count now, or whose account may not go on, or whose cookie was changed within two
+ * minutes: what is open by the former one is of who has a copy.
+ */
 export async function lapsedLogins(db: Db, time: Time, ids: readonly string[]): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
     select given.id from unnest(${[...ids]}::uuid[]) as given (id)
     where not exists (
       select from auth.logins l join accounts.standing_view a on a.id = l.account_id
-      where l.id = given.id and ${counts(db, time)} and a.may_run)`;
+      where l.id = given.id and ${counts(db, time)} and a.may_run
+        and (l.taken_at is null or l.taken_at < ${nowOf(db, time)} - interval '2 minutes'))`;
   return rows.map(({ id }) => id);
 }
 

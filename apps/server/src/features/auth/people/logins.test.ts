@@ -66,6 +66,11 @@ describe('logins', () => {
     const taken = await offer(former);
     assert.deepEqual(await counting(before, former, taken), [false, true, true]);
     assert.deepEqual(await counting(former, before, taken), [false, false, true]);
+    // A gateway that heard nothing of it ends what is open by the former one.
+    const lapsed = () => findLapsedLogins(gateway.kernel.sql, gateway.kernel, [loginId]);
+    assert.deepEqual(await lapsed(), [loginId]);
+    clock.advance(120_001);
+    assert.deepEqual(await lapsed(), []);
     // A request that began with the former one and ends now.
     await assert.rejects(offer(former), { code: 'invalid_api_key' });
     const late = await offer(taken);
