@@ -1,5 +1,6 @@
-import { ChatReader, readChatReply, readChatUsage, writeChatReply } from './chat.answer.ts';
+import { readChatReply, readChatUsage, writeChatReply } from './chat.answer.ts';
 import { readChatRequest, writeChatRequest } from './chat.request.ts';
+import { ChatReader } from './chat.reader.ts';
 import { chatErrorFrame, ChatWriter } from './chat.writer.ts';
 import type { WriteOptions } from './dialect.ts';
 import { MessagesReader, readMessagesReply, readMessagesUsage, writeMessagesReply } from './messages.answer.ts';
