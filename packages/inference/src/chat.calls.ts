@@ -54,6 +54,8 @@ interface Call {
   isOpen: boolean;
   /** A fragment with its name went on to a client of the same protocol. */
   isTold: boolean;
+  /** The answer finished after it: its block is closed, and nothing more belongs to it. */
+  isOver: boolean;
 }
 
 /** A fragment that was read. */
@@ -98,6 +100,7 @@ export class CallFragments {
     // A signature may come after its call, alone.
     if (!before && said.id + said.name + said.input === '') return { events: [] };
     const isFirst = !before || begins(before, said, this.#tools);
+    if (!isFirst && before.isOver && said.name + said.input !== '') return undefined;
     const events = isFirst ? this.#opened() : [];
     this.#ids ??= new CallIds(answerId);
     const call = isFirst ? this.#begin(said, before, take, this.#ids.unique(said.id)) : before;
@@ -132,19 +135,23 @@ export class CallFragments {
    */
   untold(): Value[] {
     return this.#all.flatMap((call) => {
-      const { isTold, name, input, at } = call;
+      const { isTold, isOver, name, input, at } = call;
       const none = { arguments: '{}' };
-      if (name === '' || (isTold && input !== '')) return [];
+      if (isOver || name === '' || (isTold && input !== '')) return [];
       call.isTold = true;
       if (isTold) return [{ index: at, function: none }];
       return [mendedOf(input === '' ? { function: none } : {}, call, undefined)];
     });
   }
 
-  /** The answer is over: opens what its peer said no input of, and closes all. */
+  /** The answer is over: opens what its peer said no input of, and closes all; once, however often it is said. */
   end(): Event[] {
     const opening = this.#opened();
-    const closing = this.#all.map(({ index }): Event => ({ type: 'close', index }));
+    const closing = this.#all.flatMap((call): Event[] => {
+      const { index, isOver } = call;
+      call.isOver = true;
+      return isOver ? [] : [{ type: 'close', index }];
+    });
     return [...opening, ...closing];
   }
 
@@ -176,6 +183,7 @@ export class CallFragments {
       end: new ObjectEnd(),
       isOpen: false,
       isTold: false,
+      isOver: false,
     };
     // Input that begins anew without a name is for the same tool once more.
     const call: Call = { ...own, id, ownId, name: name || (id === '' ? (before?.name ?? '') : '') };

@@ -29,6 +29,9 @@ export class ChatReader {
   #hasRole = false;
   /** Choices that have begun and not finished. */
   readonly #unfinished = new Set<number>();
+  /** Choices that have finished: what is said of them once more, with or without their finish, begins none of them. */
+  readonly #finished = new Set<number>();
+  /** Of the first choice, which is the one that is read. */
   #finish: Finish | undefined;
   /** The last frame as it should have been, where a client that goes by the places of its calls would mix them up. */
   mended: string | undefined;
@@ -65,30 +68,38 @@ export class ChatReader {
   }
 
   #end(): Event[] {
-    if (this.#finish === undefined || this.#unfinished.size > 0)
+    if (this.#finished.size === 0 || this.#unfinished.size > 0)
       return [{ type: 'error', message: 'the upstream ended in the middle of its answer' }];
-    return [{ type: 'end' }];
+    // Some finish before they have said all.
+    const events: Event[] = [];
+    this.#close(events);
+    return [...events, ...this.#calls.end(), { type: 'end' }];
   }
 
   #choice(choice: Value, events: Event[], body: Value): void {
     const at = numberOf(choice['index']) ?? 0;
-    const reason = textOf(choice['finish_reason']);
-    if (reason === undefined) this.#unfinished.add(at);
-    else this.#unfinished.delete(at);
+    // Some say an empty reason as long as there is none.
+    const reason = textOf(choice['finish_reason']) || undefined;
+    if (reason !== undefined) this.#finished.add(at);
+    if (this.#finished.has(at)) this.#unfinished.delete(at);
+    else this.#unfinished.add(at);
     if (at === 0) {
       const delta = objectOf(choice['delta']);
       const mended = this.#withUntold(delta, this.#delta(delta, events), reason !== undefined);
       if (mended) this.mended = withDelta(body, choice, mended);
     } else events.push({ type: 'open', index: -1, block: { type: 'other' } });
-    if (reason === undefined || at !== 0) {
-      if (reason !== undefined) this.#finish ??= 'stop';
-      return;
-    }
+    if (reason !== undefined && at === 0) this.#finishWith(reason, events);
+  }
+
+  /** Some say the finish in each of their last chunks: it counts once, unless calls came after it. */
+  #finishWith(reason: string, events: Event[]): void {
     this.#close(events);
     this.#sealRest(events);
     events.push(...this.#calls.end());
-    this.#finish = finishOf(reason, !this.#calls.isEmpty);
-    events.push({ type: 'finish', finish: this.#finish });
+    const finish = finishOf(reason, !this.#calls.isEmpty);
+    if (this.#finish !== undefined && (this.#finish !== 'stop' || finish !== 'calls')) return;
+    this.#finish = finish;
+    events.push({ type: 'finish', finish });
   }
 
   /** At the end of an answer with the calls that were held back for more of their names. */

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { finishedCalls } from './fixtures/finishes.ts';
 import { streamedCalls } from './fixtures/makers.ts';
 import { signedTurns } from './fixtures/signed.ts';
 import { dialectOf } from './dialect.ts';
-import type { Event, Reply } from './model.ts';
+import { type Event, plainText, type Reply } from './model.ts';
 import { type Protocol, protocols } from './protocol.ts';
 import { ReplyReader } from './reply.ts';
 import { missingSignatures, withoutSealed } from './sealed.ts';
@@ -48,7 +49,7 @@ function collected(text: string, takesFirstName = false): unknown[] {
   const calls: { id: string; name: string; input: string }[] = [];
   for (const { data = '' } of new SseReader().push(Buffer.from(text))) {
     if (data === '[DONE]') continue;
-    for (const call of JSON.parse(data).choices[0].delta.tool_calls ?? []) {
+    for (const call of JSON.parse(data).choices[0]?.delta.tool_calls ?? []) {
       const known = (calls[call.index] ??= { id: '', name: '', input: '' });
       if (call.id) known.id = call.id;
       if (!takesFirstName || known.name === '') known.name += call.function?.name ?? '';
@@ -132,6 +133,40 @@ describe('calls that a maker streams in its own way', () => {
     assert.deepEqual(first?.slice(2), ['call_1', 'call_1_2']);
     const output = ['a', 'a'].map((id) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' }));
     assert.deepEqual(idsOf(wires.responses.readReply({ id: 'resp_1', output })), ['a', 'a_2']);
+  });
+});
+
+describe('the finish of a streamed answer', () => {
+  for (const { maker, chunks, calls, input } of finishedCalls) {
+    test(`counts once, and cuts nothing: ${maker}`, () => {
+      const text = [...chunks.map((one) => frameOf(one)), frameOf('[DONE]')].join('');
+      const frames = read(wires.chat.reader({ tools: ['time'] }), text);
+      const events = frames.flatMap((one) => one.events);
+      assert.equal(events.at(-1)?.type, 'end');
+      assert.equal(events.filter(({ type }) => type === 'finish').length, 1);
+      const closed = events.flatMap((event) => (event.type === 'close' ? [event.index] : []));
+      assert.equal(new Set(closed).size, closed.length, 'no block ends twice');
+      assert.deepEqual(collected(frames.map(({ raw }) => raw).join('')), calls);
+      for (const reply of [replyOf(events), ...protocols.map((one) => heardAs(one, events))]) {
+        assert.deepEqual(callsOf(reply), calls);
+        assert.equal(reply.finish, calls.length > 0 ? 'calls' : 'stop');
+        assert.equal(reply.usage?.input, input);
+      }
+    });
+  }
+
+  test('said in each chunk loses nothing of what follows', () => {
+    const chunk = (delta: Value) =>
+      frameOf({ id: 'chatcmpl-7', model: 'm', choices: [{ index: 0, delta, finish_reason: 'stop' }] });
+    const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'time', arguments: '{}' } };
+    const text = [{ role: 'assistant', content: 'Now ' }, { content: 'then' }, { tool_calls: [call] }].map(chunk);
+    const events = read(wires.chat.reader(), text.join('') + frameOf('[DONE]')).flatMap((one) => one.events);
+    for (const one of protocols) {
+      const reply = heardAs(one, events);
+      assert.equal(plainText(reply.blocks), 'Now then');
+      assert.deepEqual(callsOf(reply), [['time', {}]]);
+    }
+    assert.equal(heardAs('messages', events).finish, 'calls');
   });
 });
 
