@@ -1,4 +1,4 @@
-import { CallIds } from './ids.ts';
+import { CallIds, mostCalls } from './ids.ts';
 import type { Event } from './model.ts';
 import type { Sealer } from './sealed.ts';
 import { signedExtra } from './sealed.ts';
@@ -50,6 +50,8 @@ interface Call {
   name: string;
   input: string;
   end: ObjectEnd;
+  /** Of a whole input: what it is, however it is spaced. */
+  form?: string;
   /** The client heard of it: from then on its name is settled. */
   isOpen: boolean;
   /** A fragment with its name went on to a client of the same protocol. */
@@ -89,8 +91,14 @@ export class CallFragments {
     return this.#all.length === 0;
   }
 
+  /** The answer has more calls than it may have: what follows is not read. */
+  get isTooMany(): boolean {
+    return this.#all.length > mostCalls;
+  }
+
   /** Reads a fragment; undefined for what only repeats. `take` answers the block of a call that begins. */
   push(fragment: Value, answerId: string, take: () => number): ReadFragment | undefined {
+    if (this.isTooMany) return undefined;
     const { name: given, arguments: written } = objectOf(fragment['function']);
     const said = { id: textOf(fragment['id']) ?? '', name: textOf(given) ?? '', input: inputOf(written) };
     const place = numberOf(fragment['index']);
@@ -231,9 +239,12 @@ function begins(call: Call, { id, name, input }: Said, tools: readonly string[])
 
 /** The whole call once more, as some say it at its end. */
 function isRepeat(call: Call, { id, name, input }: Said): boolean {
-  if (!call.end.isWhole || input === '') return false;
+  if (!call.end.isWhole || input.trim() === '') return false;
   if ((id === '' ? name !== '' : id !== call.id) || (name !== '' && name !== call.name)) return false;
-  return input === call.input || canonical(input) === canonical(call.input);
+  if (input === call.input) return true;
+  // What follows a whole input is blank: its form stays.
+  call.form ??= canonical(call.input);
+  return canonical(input) === call.form;
 }
 
 const canonical = (input: string): string => JSON.stringify(parsed(input) ?? input);

@@ -2,6 +2,7 @@ import { finishOf, readChatUsage, thoughtField, thoughtOf } from './chat.answer.
 import { CallFragments, thoughtOnly } from './chat.calls.ts';
 import { readCitations } from './chat.citations.ts';
 import { UnsignedThoughts } from './chat.thoughts.ts';
+import { tooManyCalls } from './ids.ts';
 import type { Event, Finish } from './model.ts';
 import { failureOf, isFailure } from './refusals.ts';
 import { Details, Sealer, signedExtra } from './sealed.ts';
@@ -57,6 +58,7 @@ export class ChatReader {
       events.push({ type: 'start', id: this.#id, model: this.#sealer.model });
     }
     for (const choice of objectsOf(body['choices'])) this.#choice(choice, events, body);
+    if (this.#calls.isTooMany) return [{ type: 'error', message: tooManyCalls }];
     const usage = readChatUsage(body['usage']);
     if (usage) events.push({ type: 'usage', usage });
     return events;

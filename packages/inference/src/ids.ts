@@ -22,9 +22,16 @@ const takenIds: Readonly<Record<Protocol, RegExp>> = {
 export const callIdAs = (protocol: Protocol, id: string): string =>
   takenIds[protocol].test(id) ? id : `call_${createHash('sha256').update(id).digest('hex').slice(0, 24)}`;
 
+/** Calls of one answer: far more than a model makes at once, and few enough to be told apart in no time. */
+export const mostCalls = 1_024;
+/** Why an answer with more of them is refused. */
+export const tooManyCalls = 'the upstream made over 1,024 calls of tools in one answer';
+
 /** Ids of the calls of one answer: a client and the results that it sends know a call by its id alone. */
 export class CallIds {
   readonly #taken = new Set<string>();
+  /** Of ids that stand twice the next number behind them. */
+  readonly #counts = new Map<string, number>();
   readonly #lead: string;
 
   /** `answerId` is in the ids that are made, as each answer of a conversation has a first call. */
@@ -37,8 +44,15 @@ export class CallIds {
   unique(given: string | undefined): string {
     const wanted = given || `${this.#lead}_${this.#taken.size}`;
     let id = wanted;
-    for (let count = 2; this.#taken.has(id); count++) id = `${wanted}_${count}`;
+    let count = this.#counts.get(wanted) ?? 2;
+    for (; this.#taken.has(id); count++) id = `${wanted}_${count}`;
+    if (id !== wanted) this.#counts.set(wanted, count);
     this.#taken.add(id);
     return id;
+  }
+
+  /** The answer has more calls than it may have. */
+  get isTooMany(): boolean {
+    return this.#taken.size > mostCalls;
   }
 }

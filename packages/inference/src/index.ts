@@ -1,8 +1,9 @@
 export { readChatUsage } from './chat.answer.ts';
 export { toolNames } from './chat.calls.ts';
 export { type Dialect, dialectOf } from './dialect.ts';
+export { tooManyCalls } from './ids.ts';
 export { type Bounds, boundedFields, boundsOf, limitOf } from './limits.ts';
-export { mendedReply } from './mended.ts';
+export { hasTooManyCalls, mendedReply } from './mended.ts';
 export type { Block, Conversation, Event, Message, Reply, Tool, Usage } from './model.ts';
 export { noUsage, plainText } from './model.ts';
 export { type Protocol, protocols } from './protocol.ts';

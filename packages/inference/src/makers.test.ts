@@ -3,7 +3,10 @@ import { describe, test } from 'node:test';
 import { finishedCalls } from './fixtures/finishes.ts';
 import { streamedCalls } from './fixtures/makers.ts';
 import { signedTurns } from './fixtures/signed.ts';
+import { UnsignedThoughts } from './chat.thoughts.ts';
 import { dialectOf } from './dialect.ts';
+import { CallIds, tooManyCalls } from './ids.ts';
+import { hasTooManyCalls } from './mended.ts';
 import { type Event, plainText, type Reply } from './model.ts';
 import { type Protocol, protocols } from './protocol.ts';
 import { ReplyReader } from './reply.ts';
@@ -167,6 +170,95 @@ describe('the finish of a streamed answer', () => {
       assert.deepEqual(callsOf(reply), [['time', {}]]);
     }
     assert.equal(heardAs('messages', events).finish, 'calls');
+  });
+});
+
+/** Seconds of processor time that it takes. */
+function secondsOf(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
+}
+
+describe('an answer that is made to cost', () => {
+  test('has 1,024 calls at most, in every protocol, streamed and whole', () => {
+    const answersOf = (count: number) => {
+      const all = Array.from({ length: count });
+      const call = { index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
+      const use = { type: 'tool_use', id: 'a', name: 'f', input: {} };
+      const item = { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' };
+      const own = all.map((_, at) => ({ ...call, id: `a${at}` }));
+      return {
+        chat: [
+          chatStream(
+            own.map((one) => ({ tool_calls: [one] })),
+            'stop',
+          ),
+          chatStream([{ tool_calls: own }], 'stop'),
+          { choices: [{ message: { tool_calls: all.map(() => call) } }] },
+        ],
+        messages: [
+          all.map((_, index) => frameOf({ type: 'content_block_start', index, content_block: use })).join(''),
+          { content: all.map(() => use) },
+        ],
+        responses: [
+          all.map((_, at) => frameOf({ type: 'response.output_item.added', output_index: at, item })).join(''),
+          { output: all.map(() => item) },
+        ],
+      };
+    };
+    for (const [count, isRefused] of [
+      [1_024, false],
+      [1_025, true],
+    ] as const) {
+      for (const [protocol, answers] of Object.entries(answersOf(count)) as [Protocol, (string | Value)[]][]) {
+        for (const answer of answers) {
+          const refusal =
+            typeof answer === 'string'
+              ? read(wires[protocol].reader(), answer).some(({ events }) =>
+                  events.some((event) => event.type === 'error' && event.message === tooManyCalls),
+                )
+              : hasTooManyCalls(protocol, answer);
+          assert.equal(refusal, isRefused, `${protocol}, ${count} calls, ${typeof answer}`);
+        }
+      }
+    }
+  });
+
+  test('takes no more time for ids that stand twice, blank pieces of input and thoughts that are signed late', () => {
+    const many = 20_000;
+    const ids = new CallIds('chatcmpl-7');
+    assert.ok(secondsOf(() => Array.from({ length: many }, () => ids.unique('a'))) < 2);
+    assert.equal(ids.unique('a'), `a_${many + 1}`);
+
+    const thoughts = new UnsignedThoughts();
+    for (let at = 0; at < 2 * many; at++) thoughts.push(at, `${at}.`);
+    const signAll = () => {
+      for (let at = 2 * many - 1; at >= 0; at--) assert.equal(thoughts.placeOf(`${at}.`), at);
+    };
+    assert.ok(secondsOf(signAll) < 2);
+
+    const input = JSON.stringify({ text: 'x'.repeat(1024 * 1024) });
+    const reader = wires.chat.reader();
+    const said = { index: 0, function: { arguments: ' ' } };
+    const first = { index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: input } };
+    read(reader, chatStream([{ tool_calls: [first] }], ''));
+    const blank = chatStream(
+      Array.from({ length: 3_000 }, () => ({ tool_calls: [said] })),
+      'stop',
+    );
+    assert.ok(secondsOf(() => read(reader, blank)) < 2);
+  });
+});
+
+describe('thoughts that are signed at the end', () => {
+  test('are found where they were told: whole, as the begin of several, and the rest of these', () => {
+    const thoughts = new UnsignedThoughts();
+    for (const [at, text] of ['One.', 'Two.Three.', 'Two.', 'One.'].entries()) thoughts.push(at, text);
+    const places = ['One.', 'Two.', 'Two.', '', 'One.', 'Four.', 'Three.'].map((text) => thoughts.placeOf(text));
+    const next = 1 / 4_096;
+    assert.deepEqual(places, [0, 2, 1, 1 + next, 3, undefined, 1 + 2 * next]);
   });
 });
 

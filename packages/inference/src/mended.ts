@@ -1,7 +1,7 @@
 import { inputOf } from './chat.calls.ts';
-import { CallIds } from './ids.ts';
+import { CallIds, mostCalls } from './ids.ts';
 import type { Protocol } from './protocol.ts';
-import { isObject, objectOf, textOf, type Value } from './values.ts';
+import { isObject, objectOf, objectsOf, textOf, type Value } from './values.ts';
 
 /** What a list becomes when some of its entries do; undefined where none does. */
 function changed(given: unknown, change: (one: Value) => Value | undefined): unknown[] | undefined {
@@ -59,4 +59,18 @@ export function mendedReply(protocol: Protocol, body: Value): Record<string, unk
     one['type'] === 'function_call' ? withId(one, 'call_id', ids) : undefined,
   );
   return output ? { output } : {};
+}
+
+/** Whether a whole answer, or one of several that it holds, has more calls than an answer may have. */
+export function hasTooManyCalls(protocol: Protocol, body: Value): boolean {
+  const kinds = { chat: '', messages: 'tool_use', responses: 'function_call' } as const;
+  const lists =
+    protocol === 'chat'
+      ? objectsOf(body['choices']).map(({ message }) => objectsOf(objectOf(message)['tool_calls']))
+      : [
+          objectsOf(body[protocol === 'messages' ? 'content' : 'output']).filter(
+            ({ type }) => type === kinds[protocol],
+          ),
+        ];
+  return lists.some(({ length }) => length > mostCalls);
 }

@@ -1,4 +1,4 @@
-import { CallIds, idAs } from './ids.ts';
+import { CallIds, idAs, tooManyCalls } from './ids.ts';
 import { readMessagesBlock, readMessagesCitation } from './messages.request.ts';
 import {
   type Block,
@@ -217,6 +217,7 @@ export class MessagesReader {
   #opened(given: number, body: Value): Event[] {
     const said = objectOf(body['content_block']);
     const own = said['type'] === 'tool_use' ? this.#ids.unique(textOf(said['id'])) : undefined;
+    if (this.#ids.isTooMany) return [{ type: 'error', message: tooManyCalls }];
     const block = own === undefined || own === said['id'] ? said : { ...said, id: own };
     const index = this.#next++;
     this.#mend(body, index, block === said ? {} : { content_block: block });

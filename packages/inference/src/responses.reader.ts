@@ -1,4 +1,4 @@
-import { CallIds } from './ids.ts';
+import { CallIds, tooManyCalls } from './ids.ts';
 import { mendedReply } from './mended.ts';
 import type { Event, Opening } from './model.ts';
 import { failureOf, isFailure } from './refusals.ts';
@@ -157,6 +157,7 @@ export class ResponsesReader {
   #call(into: ReadItem, item: Value): Event[] {
     this.#hasCalls = true;
     const [id, name = ''] = [this.#ids.unique(textOf(item['call_id'])), textOf(item['name'])];
+    if (this.#ids.isTooMany) return [{ type: 'error', message: tooManyCalls }];
     into.callId = id;
     return this.#open(into, 'call', { type: 'call', id, name }).events;
   }

@@ -1,5 +1,6 @@
 import {
   frameOf,
+  hasTooManyCalls,
   limitOf,
   mendedReply,
   missingSignatures,
@@ -12,6 +13,7 @@ import {
   systemName,
   type Target,
   type Translated,
+  tooManyCalls,
   toolNames,
   translate,
   type Value,
@@ -142,6 +144,7 @@ export async function exchange(parts: Exchange, question: Question): Promise<voi
   }
   const { bytes: whole, body: said } = await readAnswer(answer, timers, wires[lane.protocol].list);
   timers.stop();
+  if (hasTooManyCalls(lane.protocol, said)) throw new LaneFailure(tooManyCalls, 5_000);
   refuseEmpty(choice, said);
   await keep(said);
   const usage = wires[lane.protocol].readUsage(said);

@@ -8,6 +8,7 @@ import OpenAI from 'openai';
 import { testClock } from '../../kernel/base/clock.ts';
 import { shared } from '../../testing.shared.ts';
 import { agents } from './inference.agents.testing.ts';
+import { spokenChat, strictMaker } from './inference.strict.testing.ts';
 import { answers, openModels, replies, type Script, speaks, streams } from './inference.testing.ts';
 
 const clock = testClock();
@@ -102,6 +103,24 @@ describe('a real client is told of a maker’s failure', () => {
       (error: Thrown) => error,
     );
   };
+
+  test('more calls in one answer than any model makes are refused, streamed and whole', async () => {
+    const calls = Array.from({ length: 1_025 }, (_, at) => ({
+      index: at,
+      id: `call_${at}`,
+      type: 'function',
+      function: { name: 'weather', arguments: '{}' },
+    }));
+    providers.main.script = strictMaker(spokenChat([{ tool_calls: calls }], { tool_calls: calls }, 'chat'));
+    for (const agent of ['chat', 'messages']) {
+      for (const stream of [false, true]) {
+        clock.advance(600_000);
+        const error = await failureOf(agent, 'chat', stream);
+        assert.equal(error.status, 502);
+        assert.match(error.message, /over 1,024 calls/);
+      }
+    }
+  });
 
   for (const agent of Object.keys(agents).filter((one) => one !== 'chat by hand')) {
     for (const [what, script, status, message, retryAfter] of refusals) {
