@@ -6,13 +6,13 @@ import { type Block, type Finish, noUsage, type Reply, type Usage } from './mode
 import { Details, returnedOf, Sealer, signedExtra } from './sealed.ts';
 import { countOf, defined, isObject, objectOf, objectsOf, textOf, type Value } from './values.ts';
 
-const finishes: Readonly<Record<string, Finish>> = {
-  stop: 'stop',
-  length: 'length',
-  tool_calls: 'calls',
-  function_call: 'calls',
-  content_filter: 'refusal',
-};
+const finishes = new Map<string | undefined, Finish>([
+  ['stop', 'stop'],
+  ['length', 'length'],
+  ['tool_calls', 'calls'],
+  ['function_call', 'calls'],
+  ['content_filter', 'refusal'],
+]);
 /** Why an answer ended, as chat completions say it. */
 export const finishNames: Readonly<Record<Finish, string>> = {
   stop: 'stop',
@@ -23,9 +23,12 @@ export const finishNames: Readonly<Record<Finish, string>> = {
 
 /** Why an answer ended. With a call that was forced, OpenAI says `stop`; others say so with any call. */
 export function finishOf(reason: string | undefined, hasCalls: boolean): Finish {
-  const finish = finishes[reason ?? ''] ?? 'stop';
+  const finish = finishes.get(reason) ?? 'stop';
   return finish === 'stop' && hasCalls ? 'calls' : finish;
 }
+
+/** Whether an answer ended in the middle: its last call may be the begin of one. */
+export const isCutBy = (reason: string | undefined): boolean => ['length', 'refusal'].includes(finishOf(reason, false));
 
 /** Usage as chat completions and embeddings tell it; undefined for none. */
 export function readChatUsage(usage: unknown): Usage | undefined {
@@ -78,8 +81,11 @@ export function readChatReply(body: Value): Reply {
   const refusal = textOf(message['refusal']) ?? '';
   if (refusal !== '') blocks.push({ type: 'refusal', text: refusal });
   const ids = new CallIds(textOf(body['id']));
-  for (const call of objectsOf(message['tool_calls'])) {
+  const reason = textOf(choice['finish_reason']);
+  const calls = objectsOf(message['tool_calls']);
+  for (const call of calls) {
     const { name, arguments: input } = objectOf(call['function']);
+    if (isCutBy(reason) && call === calls.at(-1) && inputOf(input) === '') continue;
     const id = ids.unique(textOf(call['id']));
     const extra = signedExtra(call['extra_content']);
     const signature = extra && sealer.seal({ call: id, extra });
@@ -87,7 +93,7 @@ export function readChatReply(body: Value): Reply {
     blocks.push({ type: 'call', id, name: textOf(name) ?? '', input: inputOf(input) || '{}' });
   }
   const hasCalls = blocks.some(({ type }) => type === 'call');
-  const finish = finishOf(textOf(choice['finish_reason']), hasCalls);
+  const finish = finishOf(reason, hasCalls);
   const usage = readChatUsage(body['usage']);
   return { id: textOf(body['id']) ?? '', model: textOf(body['model']) ?? '', blocks, finish, ...(usage && { usage }) };
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { CallIds, mostCalls } from './ids.ts';
 import type { Event } from './model.ts';
 import type { Sealer } from './sealed.ts';
@@ -103,18 +104,18 @@ export class CallFragments {
     const said = { id: textOf(fragment['id']) ?? '', name: textOf(given) ?? '', input: inputOf(written) };
     const place = numberOf(fragment['index']);
     const before = this.#byId.get(said.id) ?? (place === undefined ? this.#all.at(-1) : this.#byPlace.get(place));
-    if (before && isRepeat(before, said)) return undefined;
     const extra = signedExtra(fragment['extra_content']);
+    if (before && isRepeat(before, said)) return this.#signed(before, extra, take);
     // A signature may come after its call, alone.
     if (!before && said.id + said.name + said.input === '') return { events: [] };
     const isFirst = !before || begins(before, said, this.#tools);
-    if (!isFirst && before.isOver && said.name + said.input !== '') return undefined;
+    if (!isFirst && before.isOver && said.name + said.input !== '') return this.#signed(before, extra, take);
     const events = isFirst ? this.#opened() : [];
     this.#ids ??= new CallIds(answerId);
     const call = isFirst ? this.#begin(said, before, take, this.#ids.unique(said.id)) : before;
     if (place !== undefined) this.#byPlace.set(place, call);
-    if (extra && call.isOpen) events.push(...this.#sealed({ ...call, extra }, take()));
-    else call.extra = extra ?? call.extra;
+    call.extra = extra ?? call.extra;
+    if (extra && call.isOpen) events.push(...this.#sealed(call, take()));
     const known = call.name;
     if (!isFirst && !call.isOpen) call.name = nameWith(known, said.name, this.#tools);
     const added = call.name.slice(known.length);
@@ -139,13 +140,15 @@ export class CallFragments {
 
   /**
    * The answer is over: what a client of the same protocol is still to be told. Calls that were held back, and the
-   * empty input of those without one: clients parse what came.
+   * empty input of those without one: clients parse what came. `isCut`: in the middle, so that the last one is none
+   * before its input began.
    */
-  untold(): Value[] {
+  untold(isCut: boolean): Value[] {
+    const last = isCut ? this.#all.at(-1) : undefined;
     return this.#all.flatMap((call) => {
       const { isTold, isOver, name, input, at } = call;
       const none = { arguments: '{}' };
-      if (isOver || name === '' || (isTold && input !== '')) return [];
+      if (isOver || name === '' || (input === '' ? call === last : isTold)) return [];
       call.isTold = true;
       if (isTold) return [{ index: at, function: none }];
       return [mendedOf(input === '' ? { function: none } : {}, call, undefined)];
@@ -153,12 +156,12 @@ export class CallFragments {
   }
 
   /** The answer is over: opens what its peer said no input of, and closes all; once, however often it is said. */
-  end(): Event[] {
-    const opening = this.#opened();
+  end(isCut: boolean): Event[] {
+    const opening = isCut ? [] : this.#opened();
     const closing = this.#all.flatMap((call): Event[] => {
-      const { index, isOver } = call;
+      const { index, isOver, isOpen } = call;
       call.isOver = true;
-      return isOver ? [] : [{ type: 'close', index }];
+      return isOver || !isOpen ? [] : [{ type: 'close', index }];
     });
     return [...opening, ...closing];
   }
@@ -174,6 +177,14 @@ export class CallFragments {
     const opening: Event = { type: 'open', index, block: { type: 'call', id, name } };
     const first = this.#sealed(call, call.sealIndex);
     return [...first, opening, ...(input === '' ? [] : [{ type: 'delta', index, text: input } as const])];
+  }
+
+  /** What is new of a call that is said once more: a signature alone. */
+  #signed(call: Call, extra: Value | undefined, take: () => number): ReadFragment | undefined {
+    if (!extra || isDeepStrictEqual(extra, call.extra)) return undefined;
+    call.extra = extra;
+    const events = call.isOpen ? this.#sealed(call, take()) : [];
+    return { events, ...(call.isTold ? { mended: { index: call.at, extra_content: extra } } : { isKept: true }) };
   }
 
   #sealed({ extra, ownId: call }: Call, index: number): Event[] {
@@ -250,14 +261,15 @@ function isRepeat(call: Call, { id, name, input }: Said): boolean {
 const canonical = (input: string): string => JSON.stringify(parsed(input) ?? input);
 
 /** `added`: what is new of a name whose begin was told; undefined: nothing of the call was. */
-function mendedOf(fragment: Value, { at, ownId, name, input: whole }: Call, added: string | undefined): Value {
+function mendedOf(fragment: Value, { at, ownId, name, input: whole, extra }: Call, added: string | undefined): Value {
   const { id: _, function: given, ...rest } = fragment;
   const { name: said, arguments: written, ...others } = objectOf(given);
   const input = { ...others, ...(written !== undefined && { arguments: inputOf(written) }) };
   if (added === undefined) {
-    // What came before its name is told with it.
+    // What came before its name is told with it, and so is its signature.
+    const sign = extra && { extra_content: extra };
     const first = { ...input, ...(whole !== '' && { arguments: whole }), name };
-    return { ...rest, index: at, id: ownId, type: 'function', function: first };
+    return { ...rest, ...sign, index: at, id: ownId, type: 'function', function: first };
   }
   const isNew = said !== undefined && (added !== '' || said === '');
   return { ...rest, index: at, function: { ...input, ...(isNew && { name: added }) } };

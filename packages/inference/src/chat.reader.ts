@@ -1,4 +1,4 @@
-import { finishOf, readChatUsage, thoughtField, thoughtOf } from './chat.answer.ts';
+import { finishOf, isCutBy, readChatUsage, thoughtField, thoughtOf } from './chat.answer.ts';
 import { CallFragments, thoughtOnly } from './chat.calls.ts';
 import { readCitations } from './chat.citations.ts';
 import { UnsignedThoughts } from './chat.thoughts.ts';
@@ -75,7 +75,7 @@ export class ChatReader {
     // Some finish before they have said all.
     const events: Event[] = [];
     this.#close(events);
-    return [...events, ...this.#calls.end(), { type: 'end' }];
+    return [...events, ...this.#calls.end(this.#finish === 'length' || this.#finish === 'refusal'), { type: 'end' }];
   }
 
   #choice(choice: Value, events: Event[], body: Value): void {
@@ -87,7 +87,7 @@ export class ChatReader {
     else this.#unfinished.add(at);
     if (at === 0) {
       const delta = objectOf(choice['delta']);
-      const mended = this.#withUntold(delta, this.#delta(delta, events), reason !== undefined);
+      const mended = this.#withUntold(delta, this.#delta(delta, events), reason);
       if (mended) this.mended = withDelta(body, choice, mended);
     } else events.push({ type: 'open', index: -1, block: { type: 'other' } });
     if (reason !== undefined && at === 0) this.#finishWith(reason, events);
@@ -97,7 +97,7 @@ export class ChatReader {
   #finishWith(reason: string, events: Event[]): void {
     this.#close(events);
     this.#sealRest(events);
-    events.push(...this.#calls.end());
+    events.push(...this.#calls.end(isCutBy(reason)));
     const finish = finishOf(reason, !this.#calls.isEmpty);
     if (this.#finish !== undefined && (this.#finish !== 'stop' || finish !== 'calls')) return;
     this.#finish = finish;
@@ -105,8 +105,8 @@ export class ChatReader {
   }
 
   /** At the end of an answer with the calls that were held back for more of their names. */
-  #withUntold(delta: Value, mended: Value | undefined, isLast: boolean): Value | undefined {
-    const untold = isLast ? this.#calls.untold() : [];
+  #withUntold(delta: Value, mended: Value | undefined, reason: string | undefined): Value | undefined {
+    const untold = reason === undefined ? [] : this.#calls.untold(isCutBy(reason));
     if (untold.length === 0) return mended;
     const told = objectsOf((mended ?? delta)['tool_calls']);
     return { ...delta, ...mended, tool_calls: [...told, ...untold] };

@@ -6,7 +6,7 @@ import { signedTurns } from './fixtures/signed.ts';
 import { UnsignedThoughts } from './chat.thoughts.ts';
 import { dialectOf } from './dialect.ts';
 import { CallIds, tooManyCalls } from './ids.ts';
-import { hasTooManyCalls } from './mended.ts';
+import { hasTooManyCalls, mendedReply } from './mended.ts';
 import { type Event, plainText, type Reply } from './model.ts';
 import { type Protocol, protocols } from './protocol.ts';
 import { ReplyReader } from './reply.ts';
@@ -171,6 +171,64 @@ describe('the finish of a streamed answer', () => {
     }
     assert.equal(heardAs('messages', events).finish, 'calls');
   });
+});
+
+describe('a call that is not told at once', () => {
+  const extra_content = { google: { thought_signature: 'AY89' } };
+  const piece = (name: string | undefined, input: string, more: Value = {}) => ({
+    tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name, arguments: input }, ...more }],
+  });
+  for (const [what, deltas] of [
+    ['with its name', [piece('wea', '', { extra_content }), piece('ther', ''), piece(undefined, '{}')]],
+    ['while it waits for it', [piece('wea', ''), { tool_calls: [{ index: 0, extra_content }] }, piece('ther', '{}')]],
+    ['and the answer ends there', [piece('weat', '', { extra_content })]],
+    [
+      'as it is said once more',
+      [piece('weather', ''), piece(undefined, '{}'), piece('weather', '{}', { extra_content })],
+    ],
+    ['each time it is said', [piece('weather', '{}', { extra_content }), piece('weather', '{}', { extra_content })]],
+  ] as const) {
+    test(`has its signature once for every client, where that comes ${what}`, () => {
+      const text = chatStream([{ role: 'assistant' }, ...deltas], 'tool_calls', 'gemini-3-pro');
+      const frames = read(wires.chat.reader({ tools: ['weather'] }), text);
+      const told = frames.map(({ raw }) => raw).join('');
+      assert.equal(collected(told).length, 1);
+      assert.equal(told.match(/AY89/g)?.length, 1, told);
+      const events = frames.flatMap((one) => one.events);
+      const conversation = wires.messages.readRequest(nextOf('messages', heardAs('messages', events)));
+      const turn = turnIn(wires.chat.writeRequest(conversation, 'gemini-3-pro'));
+      assert.deepEqual(objectsOf(turn?.['tool_calls'])[0]?.['extra_content'], extra_content);
+    });
+  }
+
+  for (const [finish, ends] of [
+    ['length', []],
+    ['content_filter', []],
+    ['stop', [['time', {}]]],
+  ] as const) {
+    test(`and has no input: what is heard of it at the finish "${finish}", streamed and whole`, () => {
+      const [before, cut] = [
+        { index: 0, id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"a":1}' } },
+        { index: 1, id: 'call_2', type: 'function', function: { name: 'time', arguments: '' } },
+      ];
+      const wanted = [['weather', { a: 1 }], ...ends];
+      for (const tools of [['weather', 'time', 'timer'], ['weather', 'timetable'], []]) {
+        const frames = read(
+          wires.chat.reader({ tools }),
+          chatStream([{ tool_calls: [before] }, { tool_calls: [cut] }], finish),
+        );
+        const events = frames.flatMap((one) => one.events);
+        for (const reply of [replyOf(events), ...protocols.map((one) => heardAs(one, events))])
+          assert.deepEqual(callsOf(reply), wanted);
+        const isMade = frames.some(({ raw }) => raw.includes('{}"'));
+        assert.equal(isMade, ends.length > 0);
+      }
+      const whole = { id: 'a', choices: [{ message: { tool_calls: [before, cut] }, finish_reason: finish }] };
+      assert.deepEqual(callsOf(wires.chat.readReply(whole)), wanted);
+      const { choices } = { ...whole, ...mendedReply('chat', whole) };
+      assert.equal(choices[0]?.message.tool_calls[1]?.function.arguments, ends.length > 0 ? '{}' : '');
+    });
+  }
 });
 
 /** Seconds of processor time that it takes. */

@@ -1,3 +1,4 @@
+import { isCutBy } from './chat.answer.ts';
 import { inputOf } from './chat.calls.ts';
 import { CallIds, mostCalls } from './ids.ts';
 import type { Protocol } from './protocol.ts';
@@ -21,26 +22,31 @@ function withId(one: Value, name: 'id' | 'call_id', ids: CallIds): Value | undef
   return id === one[name] ? undefined : { ...one, [name]: id };
 }
 
-function callOfChat(call: Value, ids: CallIds): Value | undefined {
+/** `none`: what stands for no input. */
+function callOfChat(call: Value, ids: CallIds, none: string): Value | undefined {
   const said = objectOf(call['function']);
-  const { arguments: written } = said;
+  const input = inputOf(said['arguments']) || none;
   const own = withId(call, 'id', ids);
-  if (!own && typeof written === 'string' && typeof call['type'] === 'string') return undefined;
-  return { type: 'function', ...(own ?? call), function: { ...said, arguments: inputOf(written) || '{}' } };
+  if (!own && said['arguments'] === input && typeof call['type'] === 'string') return undefined;
+  return { type: 'function', ...(own ?? call), function: { ...said, arguments: input } };
 }
 
 function choiceOfChat(choice: Value, answerId: string | undefined): Value | undefined {
   const message = objectOf(choice['message']);
   const ids = new CallIds(answerId);
+  // Where the answer was cut, the last may be the begin of a call.
+  const last = isCutBy(textOf(choice['finish_reason'])) ? objectsOf(message['tool_calls']).at(-1) : undefined;
   const calls = changed(message['tool_calls'], (call) =>
-    call['type'] === undefined || call['type'] === 'function' ? callOfChat(call, ids) : undefined,
+    call['type'] === undefined || call['type'] === 'function'
+      ? callOfChat(call, ids, call === last ? '' : '{}')
+      : undefined,
   );
   return calls && { ...choice, message: { ...message, tool_calls: calls } };
 }
 
 /**
  * Fields of a whole answer as they should have been, where a client of the same protocol would mix its calls up: ids
- * that are missing or stand twice, input that is no text. None: it goes as it is.
+ * that are missing or stand twice, input that is no text or none. None: it goes as it is.
  */
 export function mendedReply(protocol: Protocol, body: Value): Record<string, unknown> {
   const answerId = textOf(body['id']);
