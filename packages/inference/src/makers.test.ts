@@ -231,6 +231,27 @@ describe('a call that is not told at once', () => {
   }
 });
 
+test('a reason that no protocol has is the usual one, whatever JavaScript makes of its name', () => {
+  const choices = [{ message: { content: 'x' }, finish_reason: 'constructor' }];
+  assert.equal(wires.chat.readReply({ choices }).finish, 'stop');
+  assert.equal(wires.messages.readReply({ content: [], stop_reason: 'constructor' }).finish, 'stop');
+});
+
+test('an item of a response whose begin has no id goes by the first that is said of it', () => {
+  const step = (type: string, rest: Value) => frameOf({ type: `response.${type}`, output_index: 0, ...rest });
+  const item = { type: 'message', role: 'assistant', content: [] };
+  const text = [
+    step('output_item.added', { item }),
+    ...['msg_1', 'msg_2'].map((id) => step('output_text.delta', { item_id: id, content_index: 0, delta: 'x' })),
+    step('output_item.done', { item: { ...item, id: 'msg_3' } }),
+  ].join('');
+  const ids = read(wires.responses.reader(), text).map(({ raw }) => {
+    const body = JSON.parse(raw.slice(raw.indexOf('{')));
+    return body.item ? body.item.id : body.item_id;
+  });
+  assert.deepEqual(ids, [undefined, 'msg_1', 'msg_1', 'msg_1']);
+});
+
 /** Seconds of processor time that it takes. */
 function secondsOf(work: () => void): number {
   const before = process.cpuUsage();

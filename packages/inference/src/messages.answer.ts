@@ -14,15 +14,15 @@ import { failureOf, isFailure } from './refusals.ts';
 import { type Frame, frameOf } from './sse.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, parsed, textOf, type Value } from './values.ts';
 
-const finishes: Readonly<Record<string, Finish>> = {
-  end_turn: 'stop',
-  stop_sequence: 'stop',
-  pause_turn: 'stop',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  tool_use: 'calls',
-  refusal: 'refusal',
-};
+const finishes = new Map<string | undefined, Finish>([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['pause_turn', 'stop'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_use', 'calls'],
+  ['refusal', 'refusal'],
+]);
 const finishNames: Readonly<Record<Finish, string>> = {
   stop: 'end_turn',
   length: 'max_tokens',
@@ -81,7 +81,7 @@ export function readMessagesReply(body: Value): Reply {
     id: textOf(body['id']) ?? '',
     model: textOf(body['model']) ?? '',
     blocks,
-    finish: finishes[textOf(body['stop_reason']) ?? ''] ?? 'stop',
+    finish: finishes.get(textOf(body['stop_reason'])) ?? 'stop',
     ...defined({ stopSequence, usage }),
   };
 }
@@ -239,7 +239,7 @@ export class MessagesReader {
     if (typeof reason !== 'string') return events;
     this.#isFinished = true;
     const stopSequence = textOf(sequence);
-    events.push({ type: 'finish', finish: finishes[reason] ?? 'stop', ...defined({ stopSequence }) });
+    events.push({ type: 'finish', finish: finishes.get(reason) ?? 'stop', ...defined({ stopSequence }) });
     return events;
   }
 }

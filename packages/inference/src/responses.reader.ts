@@ -131,6 +131,11 @@ export class ResponsesReader {
     const { item_id: given, output_index: place } = body;
     const id = textOf(given);
     const item = this.#byId.get(id ?? '') ?? this.#byPlace.get(place) ?? this.#begin(id, place);
+    // Some say the id of an item later than its begin: the first is the one that its client goes by.
+    if (id && item.id === undefined) {
+      item.id = id;
+      this.#byId.set(id, item);
+    }
     if (!isObject(body['item'])) this.#mend(body, item);
     return item;
   }
