@@ -8,6 +8,7 @@ export type { Block, Conversation, Event, Message, Reply, Tool, Usage } from './
 export { noUsage, plainText } from './model.ts';
 export { type Protocol, protocols } from './protocol.ts';
 export { isFailure, masked, type RefusalWords, refusalIn, refusalOf } from './refusals.ts';
+export { renamedCalls } from './renamed.ts';
 export { ReplyReader } from './reply.ts';
 export { missingSignatures, withoutSealed } from './sealed.ts';
 export { type AwsCredentials, type GoogleAccount, signAws, signGoogle } from './sign.ts';

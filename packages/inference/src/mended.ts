@@ -5,7 +5,7 @@ import type { Protocol } from './protocol.ts';
 import { isObject, objectOf, objectsOf, textOf, type Value } from './values.ts';
 
 /** What a list becomes when some of its entries do; undefined where none does. */
-function changed(given: unknown, change: (one: Value) => Value | undefined): unknown[] | undefined {
+export function changed(given: unknown, change: (one: Value) => Value | undefined): unknown[] | undefined {
   if (!Array.isArray(given)) return undefined;
   let isChanged = false;
   const all = (given as unknown[]).map((one) => {

@@ -3,6 +3,8 @@ import { describe, test } from 'node:test';
 import { requests } from './fixtures/requests.ts';
 import type { Block, Conversation } from './model.ts';
 import { protocols } from './protocol.ts';
+import { renamedCalls } from './renamed.ts';
+import { objectsOf, type Value } from './values.ts';
 import { wires } from './wires.ts';
 
 /** Blocks in order, in words that every protocol has. What failed is not among them: messages alone says so. */
@@ -75,6 +77,48 @@ describe('a whole request', () => {
       assert.equal(calls[0] === ids[0], protocol !== 'messages');
       const most = protocol === 'chat' ? 40 : 64;
       assert.ok(calls.every((id) => id.length <= most));
+    });
+  }
+
+  for (const protocol of protocols) {
+    const names: Readonly<Record<string, string>> = {
+      one: 'functions.weather:0',
+      two: 'x'.repeat(70),
+      three: 'call_3',
+    };
+    const turns: Conversation['messages'] = [
+      { role: 'user', blocks: [{ type: 'text', text: 'all at once' }] },
+      ...Object.keys(names).flatMap((id): Conversation['messages'] => [
+        { role: 'assistant', blocks: [{ type: 'call', id, name: 'weather', input: '{}' }] },
+        { role: 'user', blocks: [{ type: 'result', id, content: [{ type: 'text', text: 'warm' }] }] },
+      ]),
+    ];
+    const written = JSON.stringify(
+      wires[protocol].writeRequest({ ...wires.chat.readRequest(first?.body ?? {}), messages: turns }, 'small-1'),
+    );
+    const body = JSON.parse(written.replaceAll(/"(one|two|three)"/g, (_, id: string) => `"${names[id]}"`)) as Value;
+    const list = protocol === 'responses' ? 'input' : 'messages';
+
+    test(`of ${protocol} to a lane of its own protocol names calls of another maker as that takes them`, () => {
+      const renamed = renamedCalls(protocol, body);
+      assert.deepEqual(Object.keys(renamed), [list]);
+      const ids = wires[protocol]
+        .readRequest({ ...body, ...renamed })
+        .messages.flatMap(({ blocks }) =>
+          blocks.flatMap((block) => (block.type === 'call' || block.type === 'result' ? [block.id] : [])),
+        );
+      const calls = ids.filter((_, at) => at % 2 === 0);
+      assert.deepEqual([calls, new Set(calls).size], [ids.filter((_, at) => at % 2 === 1), 3]);
+      assert.equal(calls[2], 'call_3');
+      assert.equal(calls[0] === names['one'], protocol !== 'messages');
+      assert.ok(calls.every((id) => id.length <= (protocol === 'chat' ? 40 : 64)));
+      const again = { ...body, ...renamed };
+      assert.deepEqual(renamedCalls(protocol, again), {}, 'as it is, where each is taken');
+      // Of a call that only the provider has, the name is the provider's.
+      const entries = objectsOf(body[list]).filter(
+        (one) => !/"(?:tool_calls|tool_use|function_call)"/.test(JSON.stringify(one)),
+      );
+      assert.deepEqual(renamedCalls(protocol, { ...body, [list]: entries }), {});
     });
   }
 

@@ -141,6 +141,21 @@ describe('turn after turn', () => {
     assert.deepEqual(shown(body.content), [...turn('First', 'sig1', 1), ...turn('Then', 'sig2', 2)]);
   });
 
+  test('calls of another maker in the client’s history have ids that the lane takes', async () => {
+    t.script({ text: 'Done.' });
+    const id = 'functions.weather:0';
+    const history = [
+      ...messages,
+      { role: 'assistant', content: [{ type: 'tool_use', id, name: 'weather', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'warm' }] },
+    ];
+    const { status } = await anthropic({ messages: history });
+    assert.equal(status, 200);
+    const [, call, result] = sent()[0]?.['messages'] ?? [];
+    assert.match(call.content[0].id, /^call_[0-9a-f]{24}$/);
+    assert.equal(result.content[0].tool_use_id, call.content[0].id);
+  });
+
   test('a server of chat completions gets the thinking back that it gave out', async () => {
     const chunk = (delta: object, reason: string | null = null): object => ({
       id: 'chatcmpl-7',

@@ -7,6 +7,7 @@ import {
   missingSignatures,
   objectOf,
   objectsOf,
+  renamedCalls,
   toolNames,
   wires,
   withoutInstructions,
@@ -149,8 +150,10 @@ export class Conversation {
     const { tools, messages } = wires[protocol].writeRequest(ours, model, { dialect });
     const told = protocol === 'messages' && dialect.systemTurns === false ? withoutInstructions(body) : {};
     const mended = { ...told, ...(protocol === 'messages' && withoutSealed('messages', { ...body, ...told })) };
-    const signed = dialect.signatures === undefined ? {} : missingSignatures(body['messages']);
-    const { messages: given } = { ...body, ...mended, ...signed };
+    const renamed = renamedCalls(protocol, { ...body, ...mended });
+    const { messages: named } = { ...body, ...mended, ...renamed };
+    const signed = dialect.signatures === undefined ? {} : missingSignatures(named);
+    const { messages: given } = { messages: named, ...signed };
     return JSON.stringify({
       ...body,
       ...mended,

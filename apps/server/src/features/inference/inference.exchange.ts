@@ -8,6 +8,7 @@ import {
   type Protocol,
   plainText,
   readChatUsage,
+  renamedCalls,
   reshapeJson,
   spliceJson,
   systemName,
@@ -283,7 +284,8 @@ function sameRequest(
     const told = refuses ? withoutInstructions(body) : {};
     // What a lane of chat completions wants back, a provider of this protocol refuses.
     const cleaned = withoutSealed(protocol === 'messages' ? 'messages' : 'input', { ...body, ...told });
-    const sent = spliceJson(bytes, { ...fields, ...told, ...cleaned, model });
+    const renamed = renamedCalls(protocol, { ...body, ...told, ...cleaned });
+    const sent = spliceJson(bytes, { ...fields, ...told, ...cleaned, ...renamed, model });
     return { sent, dropped: told.messages ? [systemName(protocol)] : [] };
   }
   const bounded = { ...body, ...fields };
@@ -293,9 +295,10 @@ function sameRequest(
   const isUnnamed = typeof limit === 'number' && bounded['max_tokens'] === undefined;
   const isOlder = (fields !== undefined || lane.namesLimit) && lane.dialectOf(model).limit !== 'max_completion_tokens';
   const { signatures } = lane.dialectOf(model);
-  const signed = signatures && missingSignatures(body['messages']);
+  const renamed = renamedCalls(protocol, body);
+  const signed = signatures && missingSignatures({ ...body, ...renamed }['messages']);
   const older = isUnnamed && isOlder && { max_tokens: limit };
-  return { sent: spliceJson(bytes, { ...fields, model, ...asks, ...signed, ...older }), dropped: [] };
+  return { sent: spliceJson(bytes, { ...fields, model, ...asks, ...renamed, ...signed, ...older }), dropped: [] };
 }
 
 const includingUsage = (body: Value) => ({

@@ -218,6 +218,38 @@ describe('instructions that a real client says among its turns', () => {
     }
   }
 
+  test('and calls of another maker have ids there that its own takes, in the client’s own protocol too', async () => {
+    const [short, long] = ['functions.weather:0', 'x'.repeat(45)];
+    const use = { type: 'tool_use', id: short, name: 'weather', input: {} };
+    const messages = [
+      ...turns('system').slice(0, 1),
+      { role: 'assistant', content: [use] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: short, content: 'warm' }] },
+    ] as Anthropic.MessageParam[];
+    await new Anthropic({ baseURL: gateway.url, ...client() }).messages.create({
+      model: 'claude-opus-4-8',
+      messages,
+      max_tokens: 99,
+    });
+    const call = { id: long, type: 'function', function: { name: 'weather', arguments: '{}' } };
+    const said = [
+      ...turns('user').slice(0, 1),
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: long, content: 'warm' },
+    ] as OpenAI.ChatCompletionMessageParam[];
+    await new OpenAI({ baseURL: `${gateway.url}/v1`, ...client() }).chat.completions.create({
+      model: 'chat',
+      messages: said,
+    });
+    for (const { body } of providers.main.taken.slice(-2)) {
+      const [, ids] = JSON.stringify(body).split('"assistant"');
+      const [first, second, ...rest] = ids?.match(/call_[0-9a-f]{24}/g) ?? [];
+      assert.ok(first);
+      assert.deepEqual([second, rest], [first, []]);
+      assert.doesNotMatch(JSON.stringify(body), /functions\.weather|x{45}/);
+    }
+  });
+
   test('are counted as they are asked: a model that takes none among turns has them in its prompt', async () => {
     const thought = { type: 'thinking', thinking: '', signature: 'svc1.e30' };
     const messages = [
