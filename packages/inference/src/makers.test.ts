@@ -10,9 +10,10 @@ import { hasTooManyCalls, mendedReply } from './mended.ts';
 import { type Event, plainText, type Reply } from './model.ts';
 import { type Protocol, protocols } from './protocol.ts';
 import { ReplyReader } from './reply.ts';
-import { missingSignatures, withoutSealed } from './sealed.ts';
+import { missingSignatures } from './sealed.ts';
 import { frameOf, SseReader } from './sse.ts';
 import { objectsOf, type Value } from './values.ts';
+import { withoutSealed } from './thoughts.ts';
 import { type StreamReader, wires } from './wires.ts';
 
 /** The frames of a text, with what the reader makes of each. */
@@ -339,6 +340,45 @@ describe('thoughts that are signed at the end', () => {
     const next = 1 / 4_096;
     assert.deepEqual(places, [0, 2, 1, 1 + next, 3, undefined, 1 + 2 * next]);
   });
+});
+
+describe('a thought that is signed at the end of its stream', () => {
+  const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } };
+  const thoughts = ['One.', 'Two.'].map((thinking, at) => ({ type: 'thinking', thinking, signature: `sig${at}` }));
+  const deltas = [
+    { role: 'assistant', reasoning_content: 'One.' },
+    { content: 'So.' },
+    { reasoning_content: 'Two.' },
+    { tool_calls: [call] },
+    { thinking_blocks: thoughts },
+  ];
+  const events = read(wires.chat.reader(), chatStream(deltas, 'tool_calls')).flatMap((one) => one.events);
+
+  for (const protocol of ['messages', 'responses'] as const) {
+    test(`reaches clients of ${protocol} once, and comes back from them as from a whole answer`, () => {
+      const streamed = heardAs(protocol, events);
+      const told = streamed.blocks.map((block) => (block.type === 'thinking' ? block.text : '')).join('');
+      assert.equal(told, 'One.Two.');
+      const [own, whole] = [streamed, replyOf(events)].map((reply) => {
+        const { messages } = wires[protocol].readRequest(nextOf(protocol, reply));
+        return messages.flatMap(({ blocks }) => blocks);
+      });
+      assert.deepEqual(own, whole);
+      assert.deepEqual(
+        own?.flatMap((block) => (block.type === 'thinking' ? [[block.text, block.signature]] : [])),
+        [
+          ['One.', 'sig0'],
+          ['Two.', 'sig1'],
+        ],
+      );
+      const list = protocol === 'messages' ? 'messages' : 'input';
+      const cleaned = { ...nextOf(protocol, streamed), ...withoutSealed(list, nextOf(protocol, streamed)) };
+      assert.deepEqual(
+        wires[protocol].readRequest(cleaned).messages.flatMap(({ blocks }) => blocks),
+        whole,
+      );
+    });
+  }
 });
 
 describe('blocks of other protocols that all have one number', () => {

@@ -13,6 +13,7 @@ import {
 } from './model.ts';
 import { isSealed } from './sealed.ts';
 import { forMessages, instructionsIn, isInstruction, settled } from './system.ts';
+import { joinedThoughts } from './thoughts.ts';
 import {
   defined,
   isObject,
@@ -66,7 +67,9 @@ export function readMessagesRequest(body: Value): Conversation {
 function readMessage(message: Value): Message {
   const { role, content } = message;
   const blocks: Block[] =
-    typeof content === 'string' ? [{ type: 'text', text: content }] : objectsOf(content).map(readMessagesBlock);
+    typeof content === 'string'
+      ? [{ type: 'text', text: content }]
+      : joinedThoughts(objectsOf(content)).map(readMessagesBlock);
   if (isInstruction(message)) return { role: 'system', blocks: [{ type: 'text', text: instructionsIn(blocks) }] };
   return { role: role === 'assistant' ? 'assistant' : 'user', blocks };
 }

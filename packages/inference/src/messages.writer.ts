@@ -9,7 +9,7 @@ import type { Value } from './values.ts';
  * a block that opens while another is open the steps wait until that one is closed.
  */
 export class MessagesWriter {
-  readonly #blocks = new Map<number, { at: number; type: string }>();
+  readonly #blocks = new Map<number, { at: number; type: string; isAgain: boolean }>();
   /** The block that is open, by the reader's index. */
   #current: number | undefined;
   /** Steps of blocks that wait for their turn, in the order in which they opened. */
@@ -87,8 +87,10 @@ export class MessagesWriter {
   #frames(event: Step): string[] {
     switch (event.type) {
       case 'open':
-        return this.#opened(event.index, event.block);
+        return this.#opened(event);
       case 'delta':
+        // A client adds up what it is told: of a thought that was told before the signature alone is new.
+        if (this.#blocks.get(event.index)?.isAgain) return [];
         return this.#delta(event.index, ({ type }) => deltaAs(type, event.text));
       case 'signature':
         return this.#delta(event.index, () => ({ type: 'signature_delta', signature: event.signature }));
@@ -119,10 +121,10 @@ export class MessagesWriter {
     return named({ type: 'message_start', message: { ...head, usage: writeMessagesUsage(this.#usage) } });
   }
 
-  #opened(index: number, block: Opening): string[] {
+  #opened({ index, block, again }: Extract<Event, { type: 'open' }>): string[] {
     if (block.type === 'other') return [];
     const at = this.#blocks.size;
-    this.#blocks.set(index, { at, type: block.type });
+    this.#blocks.set(index, { at, type: block.type, isAgain: again !== undefined });
     return [named({ type: 'content_block_start', index: at, content_block: blockOf(block) })];
   }
 

@@ -2,6 +2,7 @@ import { callIdAs } from './ids.ts';
 import { type Block, type Conversation, efforts, effortOf, type Message, plainText, type Tool } from './model.ts';
 import { isSealed } from './sealed.ts';
 import { isInstruction, settled } from './system.ts';
+import { joinedThoughts } from './thoughts.ts';
 import {
   defined,
   numberOf,
@@ -18,7 +19,7 @@ import {
 /** Reads a request of responses. Throws `Untranslatable` for what only a lane of its own protocol can do. */
 export function readResponsesRequest(body: Value): Conversation {
   const { input } = body;
-  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : objectsOf(input);
+  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : joinedThoughts(objectsOf(input));
   return {
     ...settled([textOf(body['instructions']) ?? ''], items.map(readItem)),
     tools: objectsOf(body['tools']).map(readTool),

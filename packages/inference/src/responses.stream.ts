@@ -1,4 +1,4 @@
-import type { Block, Citation, Event, Finish, Opening, Usage } from './model.ts';
+import type { Block, Citation, Event, Finish, Usage } from './model.ts';
 import { itemId, responseOf, writeOutputItem, writeResponsesCitation } from './responses.items.ts';
 import { frameOf } from './sse.ts';
 import { defined, objectsOf, type Value } from './values.ts';
@@ -7,6 +7,8 @@ interface Item {
   id: string;
   at: number;
   block: Block;
+  /** Its text was told before: what is new is its signature. */
+  isAgain: boolean;
   /** As it was told last. */
   written: Value | undefined;
 }
@@ -33,7 +35,7 @@ export class ResponsesWriter {
           this.#event(type, { response: this.#response() }),
         );
       case 'open':
-        return this.#opened(event.index, event.block);
+        return this.#opened(event);
       case 'delta':
         return this.#delta(event.index, event.text);
       case 'signature': {
@@ -73,7 +75,7 @@ export class ResponsesWriter {
     return responseOf({ ...this.#head, output, ...defined({ finish, usage: this.#usage, error }) }, this.#created);
   }
 
-  #opened(index: number, opening: Opening): string[] {
+  #opened({ index, block: opening, again }: Extract<Event, { type: 'open' }>): string[] {
     if (opening.type === 'other') return [];
     const at = this.#items.size;
     const id = itemId(opening.type, this.#head.id, at);
@@ -83,13 +85,14 @@ export class ResponsesWriter {
         : opening.type === 'redacted'
           ? opening
           : { ...opening, text: '' };
-    this.#items.set(index, { id, at, block, written: undefined });
+    const isAgain = again !== undefined;
+    this.#items.set(index, { id, at, block, isAgain, written: undefined });
     const whole = writeOutputItem(block, id, 'in_progress') as Value;
     const item = opening.type === 'text' || opening.type === 'refusal' ? { ...whole, content: [] } : whole;
     const frames = [this.#event('response.output_item.added', { output_index: at, item })];
     if (opening.type === 'text' || opening.type === 'refusal')
       frames.push(this.#event('response.content_part.added', { ...placeOf(id, at), part: partOf(block) }));
-    if (opening.type === 'thinking') {
+    if (opening.type === 'thinking' && !isAgain) {
       const part = { type: 'summary_text', text: '' };
       const place = { item_id: id, output_index: at, summary_index: 0 };
       frames.push(this.#event('response.reasoning_summary_part.added', { ...place, part }));
@@ -99,7 +102,7 @@ export class ResponsesWriter {
 
   #delta(index: number, delta: string): string[] {
     const item = this.#items.get(index);
-    if (!item) return [];
+    if (!item || item.isAgain) return [];
     const { id, at, block } = item;
     if (block.type === 'call') {
       block.input += delta;
@@ -137,7 +140,8 @@ export class ResponsesWriter {
     ];
   }
 
-  #partDone({ id, at, block }: Item): string[] {
+  #partDone({ id, at, block, isAgain }: Item): string[] {
+    if (isAgain) return [];
     if (block.type === 'call') {
       const fields = { item_id: id, output_index: at, name: block.name, arguments: block.input };
       return [this.#event('response.function_call_arguments.done', fields)];

@@ -150,24 +150,3 @@ export class Details {
     this.#all[this.#all.length - 1] = { ...last, ...one, ...joined };
   }
 }
-
-/** Fields of a client's request that go to a lane of its own protocol in another form; none: it goes as it is. */
-export function withoutSealed(name: 'messages' | 'input', body: Value): Record<string, unknown> {
-  const given = body[name];
-  if (!Array.isArray(given)) return {};
-  const isOurs = ({ type, signature, encrypted_content: encrypted }: Value): boolean =>
-    (type === 'thinking' && isSealed(signature)) || (type === 'reasoning' && isSealed(encrypted));
-  let isTouched = false;
-  const kept = (given as unknown[]).flatMap((one) => {
-    if (!isObject(one)) return [one];
-    if (isOurs(one)) {
-      isTouched = true;
-      return [];
-    }
-    const { content } = one;
-    if (!Array.isArray(content) || !objectsOf(content).some(isOurs)) return [one];
-    isTouched = true;
-    return [{ ...one, content: (content as unknown[]).filter((part) => !isObject(part) || !isOurs(part)) }];
-  });
-  return isTouched ? { [name]: kept } : {};
-}
