@@ -104,7 +104,7 @@ async function works(path: string): Promise<void> {
 
 describe('a machine in a network of its own', { skip }, () => {
   test('a server of it is listed with its process, and comes to its owner elsewhere whole: HTTP, a WebSocket, a large file, 200 connections', {
-    timeout: 300_000 + large * 1_000,
+    timeout: 600_000 + large * 1_000,
   }, async (context) => {
     const s = await setUp(context);
     s.start();

@@ -71,7 +71,7 @@ describe('kill -9 of the platform under load', () => {
   });
 
   test(`every key, prompt and ping that was acknowledged is stored, over ${kills} kills at random instants`, {
-    timeout: 120_000 + 60_000 * kills,
+    timeout: 600_000 + 60_000 * kills,
   }, async () => {
     const random = randomOf(suiteSeed);
     const [dataDir, port] = [join(folder.path, 'data'), await freePort()];

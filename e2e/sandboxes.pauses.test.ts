@@ -33,7 +33,7 @@ describe('a sandbox that sleeps again and again', { skip }, () => {
   });
 
   test(`${cycles} times: memory, processes, open files and the workspace are as they were, each time`, {
-    timeout: 60_000 + 30_000 * cycles,
+    timeout: 600_000 + 30_000 * cycles,
   }, async () => {
     const box: Json = await p.create({ ttl_seconds: 7200 });
     assert.equal((await p.cell(box, prepare)).error, null);

@@ -70,7 +70,7 @@ describe('sandboxes of the platform as a person runs it', { skip }, () => {
   });
 
   test(`${cycles} sandboxes made and destroyed leave nothing on the machine`, {
-    timeout: 60_000 + 30_000 * cycles,
+    timeout: 600_000 + 30_000 * cycles,
   }, async () => {
     for (let cycle = 0; cycle < cycles; cycle++) {
       const backend = cycle % 2 === 0 ? 'v2' : 'v1';

@@ -168,7 +168,7 @@ describe('schedules on real machines', () => {
   });
 
   test('a run whose machine was killed is finished by another as attempt 2, and the first is heard no more', {
-    timeout: 300_000,
+    timeout: 600_000,
   }, async () => {
     const first = await startHost('first');
     const command = 'echo $$ > pid; [ "$SVC_RUN_ATTEMPT" != 1 ] || sleep 600; echo "finished by $SVC_RUN_ATTEMPT"';

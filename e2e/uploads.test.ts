@@ -100,7 +100,7 @@ for (const kind of ['files', 'S3'] as const) {
       startPlatform(dataDir, port ?? (await freePort()), { ...noSandboxes, ...store.settings });
 
     test(`a gateway that is killed ${kills} times while a file comes loses no byte, and HEAD never says more than is stored`, {
-      timeout: 120_000 + 60_000 * kills,
+      timeout: 600_000 + 60_000 * kills,
     }, async () => {
       const file = randomBytes(30 * mib + Math.floor(random() * mib));
       const chunkSize = mib + Math.floor(random() * 7 * mib);

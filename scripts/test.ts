@@ -39,7 +39,7 @@ const { values: options, positionals } = parseArgs({
     'system-packages': { type: 'boolean', default: true },
     // For tests of this program.
     root: { type: 'string', default: resolve(import.meta.dirname, '..') },
-    'test-ms': { type: 'string', default: '300000' },
+    'test-ms': { type: 'string', default: '600000' },
     'end-ms': { type: 'string', default: '20000' },
     'deaf-ms': { type: 'string', default: '300000' },
   },
