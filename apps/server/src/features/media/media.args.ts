@@ -42,8 +42,10 @@ const untrusted = ({ input }: Places): string[] => [
 
 const unseen = '-nostdin -hide_banner -nostats -loglevel'.split(' ');
 const quiet = [...unseen, 'error'];
-/** It says how many samples it decoded, and how much later than its file a track begins. */
-const counted = [...unseen, 'verbose'];
+/** It says how much later than its file a track begins. */
+const talking = [...unseen, 'verbose'];
+/** It says how much it read and decoded, and before each line how grave that is. */
+const graded = [...unseen, 'level+verbose'];
 /** A track of sound, and nothing else of the file. */
 const track = (n: number): string[] => `-map 0:a:${n} -vn -sn -dn -map_metadata -1 -map_chapters -1`.split(' ');
 const one = '-threads 1 -filter_threads 1 -filter_complex_threads 1'.split(' ');
@@ -77,7 +79,7 @@ export const tracksArgs = (places: Places): string[] => [...unseen, 'info', ...u
  * file has, as `tracksArgs`: a program less to start.
  */
 export const lengthArgs = (places: Places, n: number): string[] => [
-  ...counted,
+  ...talking,
   ...untrusted(places),
   ...track(n),
   ...'-c copy -bsf:a setts=ts=TS+DURATION'.split(' '),
@@ -141,7 +143,7 @@ function heard(input: number, { tracks }: Pick<PieceHearing, 'tracks'>, fromMs =
 
 /** ffmpeg: silences as `lavfi.silence_…` on standard output, and the decoded length. */
 export const silenceArgs = (places: Places, hearing: Pick<PieceHearing, 'tracks'>): string[] => [
-  ...counted,
+  ...graded,
   ...untrusted(places),
   ...one,
   '-filter_complex',
@@ -174,7 +176,7 @@ export function levelArgs(
   ];
   const mapped = ['mo', 'so', 'po'].flatMap((label) => ['-map', `[${label}]`]);
   const output = [...bare, ...told, ...until, ...'-f null -'.split(' ')];
-  return [...counted, ...untrusted(places), ...one, '-filter_complex', graph.join(';'), ...mapped, ...output];
+  return [...graded, ...untrusted(places), ...one, '-filter_complex', graph.join(';'), ...mapped, ...output];
 }
 
 /** A part of one file, milliseconds; as samples it is as long as `padMs` more. */

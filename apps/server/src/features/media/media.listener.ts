@@ -1,7 +1,9 @@
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { lengthArgs, levelArgs, mostMeasured, type Places, silenceArgs, tracksArgs } from './media.args.ts';
 import { channelOf, type Levels, type MediaLack, type PieceHearing, sounds, tracksHeard } from './media.hearing.ts';
+import { isLossy, isShort, type Tally, tally } from './media.losses.ts';
+import { tagBytes } from './media.pieces.ts';
 import { hasInput, type Reader } from './media.reader.ts';
 import { containers, decodeMs, longestReadMs, MediaRefused, openFault, probeMs } from './media.rules.ts';
 import type { Ended } from './media.run.ts';
@@ -26,10 +28,7 @@ interface PieceHeard {
   lacks: MediaLack[];
 }
 
-/** `samples` were decoded, of all that is heard; undefined: not told. */
-interface Decoded extends Silences {
-  samples: number | undefined;
-}
+interface Decoded extends Silences, Tally {}
 
 /** One track, heard by itself; `levels` where its channels were measured. Its length is 0 where it has no packet. */
 interface TrackHeard extends Decoded {
@@ -43,10 +42,6 @@ const mostSilences = 20_000;
 /** A WAV has what its recorder tells of itself before its samples: 900 bytes for broadcasts. */
 const headBytes = 4_096;
 const keptListing = 256 * 1024;
-/** Of the track that is decoded: it is declared, and has no packet. */
-const nothingRead = /: 0 packets read \(0 bytes\); 0 frames decoded/;
-/** What a head says of its length is rounded by packets and pictures: so much less is no loss. */
-const rounding = { ms: 300, share: 0.02 };
 
 /** Finds out what is in a file: by its packets, or by decoding it. */
 export class MediaListener {
@@ -95,6 +90,7 @@ export class MediaListener {
   async hear(file: string, signal: AbortSignal): Promise<PieceHeard> {
     const listing = await this.listing(file, signal);
     const { format, tracks: listed, saidMs = 0 } = listing;
+    const bytes = await soundBytes(file);
     // One without a head may begin later than where it was looked for.
     const tried = listed.filter((track) => track.isKnown || isHeadless(track));
     const isJumpy = Object.values(containers).some((one) => one.format === format && one.isJumpy === true);
@@ -121,8 +117,9 @@ export class MediaListener {
     const isAsMeasured = isSum && (first?.added ?? []).length === own?.track.added.length;
     const isOwn = own !== undefined && tracks.length === 1 && isAsMeasured;
     const { durationMs, silences } = isOwn ? own : await this.#silences(file, tracks, signal);
-    if (durationMs + Math.max(rounding.ms, saidMs * rounding.share) < saidMs) lacks.add('sound');
-    if (heard.some((one) => isTrimmed(one) && tracks.some(({ n }) => n === one.track.n))) lacks.add('sound');
+    if (isShort(durationMs, saidMs)) lacks.add('sound');
+    const chosenOnes = heard.filter((one) => tracks.some(({ n }) => n === one.track.n));
+    if (chosenOnes.some((one) => isLossy(one, { ...listing, bytes }))) lacks.add('sound');
     const hearing = { ms: durationMs, tracks, ...(isJumpy && { isJumpy }) };
     return { hearing, silences, lacks: [...lacks] };
   }
@@ -161,7 +158,9 @@ export class MediaListener {
     let durationMs = 0;
     const silences: SilentSpan[] = [];
     let startMs: number | undefined;
-    const ended = await this.#reader.run(args, { input: file, ms: decodeMs, signal, kept: keptListing }, (line) => {
+    const told: Tally = { counts: undefined, isDamaged: false };
+    const onSaid = (line: string): void => tally(told, line);
+    const ended = await this.#reader.run(args, { input: file, ms: decodeMs, signal, onSaid }, (line) => {
       durationMs = timeOf(line) ?? durationMs;
       onLine?.(line);
       const [, edge, at] = /^lavfi\.silence_(start|end)=(-?[\d.]+)$/.exec(line) ?? [];
@@ -170,12 +169,12 @@ export class MediaListener {
       silences.push({ startMs, endMs: Math.round(Number(at) * 1000) });
       startMs = undefined;
     });
-    const isEmpty = durationMs <= 0 && nothingRead.test(ended.said);
+    // It is declared, and has no packet.
+    const isEmpty = durationMs <= 0 && told.counts?.packets === 0;
     if (ended.code !== 0 || (durationMs <= 0 && !isEmpty)) throw faultOf(ended);
     // One that lasts to the end has no end of its own.
     if (startMs !== undefined && startMs < durationMs) silences.push({ startMs, endMs: durationMs });
-    const [, samples] = /frames decoded \((\d+) samples\)/.exec(ended.said) ?? [];
-    return { durationMs, silences, samples: samples === undefined ? undefined : Number(samples) };
+    return { durationMs, silences, ...told };
   }
 }
 
@@ -200,16 +199,6 @@ function chosen(
     return { ...place, ...how };
   });
   return { tracks: those, lacks };
-}
-
-/**
- * It holds more than its times have room for: packets at one time, of which most are dropped. AAC may decode to twice
- * the rate that its head says.
- */
-function isTrimmed({ samples = 0, durationMs, track }: TrackHeard): boolean {
-  if (track.sampleRate < 1) return false;
-  const heldMs = (samples * 1_000) / track.sampleRate / (track.codec.startsWith('aac') ? 2 : 1);
-  return durationMs + Math.max(rounding.ms, heldMs * rounding.share) < heldMs;
 }
 
 /** By its levels; else whether it has anything between its silences. */
@@ -245,4 +234,11 @@ async function readHead(file: string): Promise<Uint8Array> {
   const bytes = Buffer.alloc(headBytes);
   const { bytesRead } = await handle.read(bytes, 0, headBytes, 0);
   return bytes.subarray(0, bytesRead);
+}
+
+/** Bytes of a file behind a tag at its begin. */
+async function soundBytes(file: string): Promise<number> {
+  const head = await readHead(file);
+  const { size } = await stat(file);
+  return Math.max(0, size - (String.fromCharCode(...head.subarray(0, 3)) === 'ID3' ? 10 + tagBytes(head) : 0));
 }

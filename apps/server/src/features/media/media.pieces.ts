@@ -130,7 +130,9 @@ export async function beginningsOf(file: string): Promise<Beginnings> {
   return { begins: [0, ...begins.filter((at) => at > own)].slice(0, mostPieces + 1), isLookedThrough };
 }
 
-const tagBytes = (head: Buffer): number => [...head.subarray(6, 10)].reduce((sum, byte) => sum * 128 + (byte & 127), 0);
+/** Bytes that an ID3 has behind its head of ten. */
+export const tagBytes = (head: Uint8Array): number =>
+  [...head.subarray(6, 10)].reduce((sum, byte) => sum * 128 + (byte & 127), 0);
 
 type Read = (at: number, bytes: Buffer) => Promise<Buffer>;
 

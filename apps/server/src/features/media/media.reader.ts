@@ -29,7 +29,7 @@ interface Pass extends Omit<ProgramRun, 'onLine'> {
 const versionMs = 10_000;
 
 /** Whether it could open the file. */
-export const hasInput = (said: string): boolean => /^Input #0, /m.test(said);
+export const hasInput = (said: string): boolean => /^(?:\[info\] )?Input #0, /m.test(said);
 
 /** Starts ffmpeg on files of strangers, in the strictest way that this machine has. */
 export class Reader {

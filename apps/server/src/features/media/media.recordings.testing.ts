@@ -17,6 +17,8 @@ export interface Recipe {
   /** The share of the whole, or the bytes of the last file, that are kept. */
   keep?: number;
   keepLast?: number;
+  /** From this share of the whole to that one it is zeros. */
+  zeros?: [number, number];
   /** Tones that are heard one after the other; `440+660` at once. */
   hears?: string;
   ms?: number;
@@ -45,7 +47,7 @@ const words = (text: string): string[] =>
   });
 
 /** Makes a recording in a folder; answers its file. */
-export function makeRecording({ make, keep, keepLast }: Recipe, folder: string): string {
+export function makeRecording({ make, keep, keepLast, zeros = [0, 0] }: Recipe, folder: string): string {
   const parts = make.map((text, n) => {
     const args = words(text);
     const file = join(folder, args.pop() as string);
@@ -54,6 +56,7 @@ export function makeRecording({ make, keep, keepLast }: Recipe, folder: string):
     return n > 0 && n === make.length - 1 && keepLast !== undefined ? bytes.subarray(0, keepLast) : bytes;
   });
   const whole = Buffer.concat(parts);
+  whole.fill(0, ...(zeros.map((share) => Math.round(whole.length * share)) as [number, number]));
   const file = join(folder, 'recording');
   writeFileSync(file, keep === undefined ? whole : whole.subarray(0, Math.round(whole.length * keep)));
   return file;

@@ -12,7 +12,7 @@ const mostLine = 1_024;
 /** How a program ended; `code` is null for one that a signal ended. */
 export interface Ended {
   code: number | null;
-  /** The first 4 KiB, or as much as was asked for, of what it said on standard error. */
+  /** The first 4 KiB, or as much as was asked for, of what it said on standard error, and the last 4 KiB. */
   said: string;
 }
 
@@ -21,8 +21,10 @@ export interface ProgramRun {
   ms: number;
   signal: AbortSignal;
   onLine: (line: string) => boolean | void;
-  /** Bytes of what it says on standard error; 4 KiB. */
+  /** Bytes of the begin of what it says on standard error; 4 KiB. */
   kept?: number;
+  /** Takes each line of it. */
+  onSaid?: (line: string) => void;
   /** Of its lines only the last ones count: half a million of them are not worth a look each. */
   isTail?: true;
 }
@@ -59,7 +61,7 @@ export class Programs {
    */
   async run(
     [program = '', ...args]: readonly string[],
-    { ms, signal, onLine, kept = keptErrors, isTail }: ProgramRun,
+    { ms, signal, onLine, onSaid, kept = keptErrors, isTail }: ProgramRun,
   ): Promise<Ended> {
     const ending = AbortSignal.any([signal, this.#stop.signal]);
     ending.throwIfAborted();
@@ -83,6 +85,7 @@ export class Programs {
     const cancel = this.#clock.after(ms, () => end(new OutOfTime('a program that reads recordings took too long')));
     try {
       const said = keepErrors(child, kept);
+      if (onSaid && child.stderr) createInterface({ input: child.stderr, crlfDelay: Infinity }).on('line', onSaid);
       let isEnough = false;
       const enough = (): void => {
         isEnough = true;
@@ -140,12 +143,16 @@ function readTail(
   });
 }
 
+/** A damaged file has thousands of lines: why the program ended stands in the last of them. */
 function keepErrors(child: ChildProcess, kept: number): () => string {
   let said = '';
+  let last = '';
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
-    if (said.length < kept) said = (said + chunk).slice(0, kept);
+    const room = kept - said.length;
+    if (room > 0) said += chunk.slice(0, room);
+    if (chunk.length > room) last = (last + chunk.slice(Math.max(0, room))).slice(-keptErrors);
   });
-  return () => said;
+  return () => said + last;
 }
 
 /** Ends the group that the program leads; nothing when it never started or is gone. */

@@ -28,6 +28,8 @@ export interface Listing extends Sound {
   tracks: SoundTrack[];
   /** What its head says of its length, where that is more than a guess; milliseconds. */
   saidMs: number | undefined;
+  /** What its head says, also where that is a guess by its bytes. */
+  guessMs: number | undefined;
 }
 
 /** Names of layouts that are no sum of numbers. */
@@ -97,6 +99,7 @@ export function listingOf(said: string, head: Uint8Array): Listing {
     channels,
     sampleRate,
     tracks,
+    guessMs: lengthOf(told),
     saidMs: isExact ? (format === 'wav' ? wavLength(head) : lengthOf(told)) : undefined,
   };
 }
