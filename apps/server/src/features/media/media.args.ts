@@ -1,5 +1,5 @@
 import { levelMs, type PieceHearing, type TrackHearing, type ChannelTurn } from './media.hearing.ts';
-import { containers, decoders, stopSeconds } from './media.rules.ts';
+import { containers, decoders, longestReadMs, stopSeconds } from './media.rules.ts';
 
 /** Streams that a file may have while it is opened; what is taken has fewer. */
 const mostOpenedTracks = 64;
@@ -23,6 +23,12 @@ export const mostMeasured = 8;
  */
 const lookedThrough = '-analyzeduration 600000000 -probesize 33554432'.split(' ');
 
+/**
+ * Of what may jump, Ogg and transport streams, ffmpeg takes out gaps over 10 s where it reads on, and not where it
+ * seeks. A recorder of calls writes such a gap into an Ogg for whoever is muted.
+ */
+const steady = ['-dts_delta_threshold', `${longestReadMs / 1_000}`];
+
 /** Where the file and the folder of a program are: in its cage, or on the machine. */
 export interface Places {
   input: string;
@@ -33,7 +39,8 @@ export interface Places {
  * What comes before a stranger's file. Without it ffmpeg follows what the file names: a playlist called `.wav` reads
  * local files and URLs. No decoder of pictures opens, not even for a look.
  */
-const untrusted = ({ input }: Places): string[] => [
+const untrusted = ({ input }: Places, isJumpy = false): string[] => [
+  ...(isJumpy ? [] : steady),
   ...lookedThrough,
   ...`-protocol_whitelist file -format_whitelist ${Object.keys(containers).join()}`.split(' '),
   ...`-codec_whitelist ${decoders.join()} -max_streams ${mostOpenedTracks} -threads 1 -i`.split(' '),
@@ -78,9 +85,9 @@ export const tracksArgs = (places: Places): string[] => [...unseen, 'info', ...u
  * ffmpeg: where each packet of a track ends, a line of milliseconds each, without decoding; and which streams the
  * file has, as `tracksArgs`: a program less to start.
  */
-export const lengthArgs = (places: Places, n: number): string[] => [
+export const lengthArgs = (places: Places, n: number, isJumpy: boolean): string[] => [
   ...talking,
-  ...untrusted(places),
+  ...untrusted(places, isJumpy),
   ...track(n),
   ...'-c copy -bsf:a setts=ts=TS+DURATION'.split(' '),
   ...until,
@@ -142,9 +149,9 @@ function heard(input: number, { tracks }: Pick<PieceHearing, 'tracks'>, fromMs =
 }
 
 /** ffmpeg: silences as `lavfi.silence_…` on standard output, and the decoded length. */
-export const silenceArgs = (places: Places, hearing: Pick<PieceHearing, 'tracks'>): string[] => [
+export const silenceArgs = (places: Places, hearing: Pick<PieceHearing, 'tracks' | 'isJumpy'>): string[] => [
   ...graded,
-  ...untrusted(places),
+  ...untrusted(places, hearing.isJumpy),
   ...one,
   '-filter_complex',
   `${heard(0, hearing)},${quietSpans}[o]`,
@@ -163,6 +170,7 @@ export const silenceArgs = (places: Places, hearing: Pick<PieceHearing, 'tracks'
 export function levelArgs(
   places: Places,
   { n, added = [], lateMs = 0 }: Pick<TrackHearing, 'n' | 'added' | 'lateMs'>,
+  isJumpy?: boolean,
 ): string[] {
   const { rate, above } = levels;
   const sum = added.length > 0 ? addedUp(added) : 'aformat=channel_layouts=mono';
@@ -176,7 +184,7 @@ export function levelArgs(
   ];
   const mapped = ['mo', 'so', 'po'].flatMap((label) => ['-map', `[${label}]`]);
   const output = [...bare, ...told, ...until, ...'-f null -'.split(' ')];
-  return [...graded, ...untrusted(places), ...one, '-filter_complex', graph.join(';'), ...mapped, ...output];
+  return [...graded, ...untrusted(places, isJumpy), ...one, '-filter_complex', graph.join(';'), ...mapped, ...output];
 }
 
 /** A part of one file, milliseconds; as samples it is as long as `padMs` more. */
@@ -206,7 +214,7 @@ export function partArgs(places: Places, reading: PieceReading, { startMs, endMs
   const cut = `atrim=start=${seconds(lead)}:end=${seconds(lead + endMs - startMs)},asetpts=PTS-STARTPTS`;
   const graph = ['-filter_complex', `${heard(0, reading, startMs - lead)},${cut}[o]`, '-map', '[o]'];
   const output = [...bare, ...anonymous, ...told, ...'-c:a flac -f flac -y'.split(' '), `file:${places.output}`];
-  return [...quiet, ...seek, ...untrusted(places), ...one, ...graph, ...output];
+  return [...quiet, ...seek, ...untrusted(places, !reading.isSought), ...one, ...graph, ...output];
 }
 
 /**
@@ -217,7 +225,7 @@ export function spansArgs(places: Places, reading: PieceReading, spans: readonly
   const inputs: string[] = [];
   const cuts = spans.map(({ startMs, endMs, padMs }, n) => {
     const { lead, seek } = sought(startMs, reading.isSought);
-    inputs.push(...seek, ...untrusted(places));
+    inputs.push(...seek, ...untrusted(places, !reading.isSought));
     const whole = seconds(endMs - startMs + padMs);
     const cut = `atrim=start=${seconds(lead)}:end=${seconds(lead + endMs - startMs)},asetpts=PTS-STARTPTS`;
     // What ends early is as long as the others expect: the place of each span is known before.

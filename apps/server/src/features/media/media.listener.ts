@@ -58,11 +58,12 @@ export class MediaListener {
 
   /** The same, and where the last packet of its tracks ends, milliseconds, without decoding. Throws `MediaRefused`. */
   async length(file: string, signal: AbortSignal): Promise<{ listing: Listing; durationMs: number }> {
-    const first = await this.#look(file, (places) => lengthArgs(places, 0), signal);
+    const isJumpy = !isOgg(await readHead(file));
+    const first = await this.#look(file, (places) => lengthArgs(places, 0, isJumpy), signal);
     let durationMs = 0;
     for (const { n, isKnown } of first.listing.tracks) {
       if (!isKnown) continue;
-      const look = n === 0 ? first : await this.#look(file, (places) => lengthArgs(places, n), signal);
+      const look = n === 0 ? first : await this.#look(file, (places) => lengthArgs(places, n, isJumpy), signal);
       // One of several that is damaged adds nothing.
       if (look.code === 0) durationMs = Math.max(durationMs, look.durationMs + look.lateMs);
     }
@@ -89,20 +90,15 @@ export class MediaListener {
   /** Decides how a file is heard, by decoding each of its tracks, and finds its silences. Throws `MediaRefused`. */
   async hear(file: string, signal: AbortSignal): Promise<PieceHeard> {
     const listing = await this.listing(file, signal);
-    const { format, tracks: listed, saidMs = 0 } = listing;
+    const { format, tracks: listed, saidMs = 0, guessMs = 0 } = listing;
     const bytes = await soundBytes(file);
-    // One without a head may begin later than where it was looked for.
-    const tried = listed.filter((track) => track.isKnown || isHeadless(track));
-    const isJumpy = Object.values(containers).some((one) => one.format === format && one.isJumpy === true);
-    const heard: TrackHeard[] = [];
-    for (const track of tried) {
-      const lateMs = isJumpy ? (await this.#look(file, (places) => lengthArgs(places, track.n), signal)).lateMs : 0;
-      const one = await this.#track(file, { track, lateMs }, signal).catch((error: unknown) => {
-        // One of several that is damaged is a track that is not heard.
-        if (tried.length > 1 && error instanceof MediaRefused) return undefined;
-        throw error;
-      });
-      if (one) heard.push(one);
+    let isJumpy = Object.values(containers).some((one) => one.format === format && one.isJumpy === true);
+    let heard = await this.#tracks(file, { listed, isJumpy }, signal);
+    // Where its last page is not at the end its clock went back, or jumped by more than 3 h.
+    const ms = Math.max(0, ...heard.map((one) => one.durationMs));
+    if (format === 'ogg' && (isShort(guessMs, ms) || isShort(ms, guessMs))) {
+      isJumpy = true;
+      heard = await this.#tracks(file, { listed, isJumpy }, signal);
     }
     const empty = new Set(heard.filter(({ durationMs }) => durationMs === 0).map(({ track }) => track));
     const holding = heard.filter(({ track }) => !empty.has(track));
@@ -116,24 +112,49 @@ export class MediaListener {
     const isSum = first?.channel === undefined && first?.turns === undefined;
     const isAsMeasured = isSum && (first?.added ?? []).length === own?.track.added.length;
     const isOwn = own !== undefined && tracks.length === 1 && isAsMeasured;
-    const { durationMs, silences } = isOwn ? own : await this.#silences(file, tracks, signal);
+    const how = { tracks, ...(isJumpy && { isJumpy }) };
+    const { durationMs, silences } = isOwn ? own : await this.#silences(file, how, signal);
     if (isShort(durationMs, saidMs)) lacks.add('sound');
     const chosenOnes = heard.filter((one) => tracks.some(({ n }) => n === one.track.n));
     if (chosenOnes.some((one) => isLossy(one, { ...listing, bytes }))) lacks.add('sound');
-    const hearing = { ms: durationMs, tracks, ...(isJumpy && { isJumpy }) };
-    return { hearing, silences, lacks: [...lacks] };
+    return { hearing: { ms: durationMs, ...how }, silences, lacks: [...lacks] };
+  }
+
+  async #tracks(
+    file: string,
+    { listed, isJumpy }: { listed: readonly SoundTrack[]; isJumpy: boolean },
+    signal: AbortSignal,
+  ): Promise<TrackHeard[]> {
+    // One without a head may begin later than where it was looked for.
+    const tried = listed.filter((track) => track.isKnown || isHeadless(track));
+    const heard: TrackHeard[] = [];
+    for (const track of tried) {
+      const look = (places: Places): string[] => lengthArgs(places, track.n, isJumpy);
+      const lateMs = isJumpy ? (await this.#look(file, look, signal)).lateMs : 0;
+      const one = await this.#track(file, { track, lateMs, isJumpy }, signal).catch((error: unknown) => {
+        // One of several that is damaged is a track that is not heard.
+        if (tried.length > 1 && error instanceof MediaRefused) return undefined;
+        throw error;
+      });
+      if (one) heard.push(one);
+    }
+    return heard;
   }
 
   async #track(
     file: string,
-    { track, lateMs }: Pick<TrackHeard, 'track' | 'lateMs'>,
+    { track, lateMs, isJumpy }: Pick<TrackHeard, 'track' | 'lateMs'> & { isJumpy: boolean },
     signal: AbortSignal,
   ): Promise<TrackHeard> {
     const { n, channels: count, added } = track;
     const channels = count || Infinity;
     const asked = { n, added, lateMs };
     if (channels === 1 || channels > mostMeasured)
-      return { track, lateMs, ...(await this.#silences(file, [asked], signal)) };
+      return {
+        track,
+        lateMs,
+        ...(await this.#silences(file, { tracks: [asked], ...(isJumpy && { isJumpy }) }, signal)),
+      };
     const sum: number[] = [];
     const measured: number[][] = Array.from({ length: channels }, () => []);
     const onLine = (line: string): void => {
@@ -142,12 +163,12 @@ export class MediaListener {
       const list = which === 'Overall' ? sum : measured[Number(which) - 1];
       list?.push(Number.isFinite(Number(level)) ? Number(level) : -Infinity);
     };
-    const silences = await this.#decode(file, (places) => levelArgs(places, asked), { signal, onLine });
+    const silences = await this.#decode(file, (places) => levelArgs(places, asked, isJumpy), { signal, onLine });
     return { track, lateMs, ...silences, levels: { sum, channels: measured, added } };
   }
 
-  #silences(file: string, tracks: PieceHearing['tracks'], signal: AbortSignal): Promise<Decoded> {
-    return this.#decode(file, (places) => silenceArgs(places, { tracks }), { signal });
+  #silences(file: string, hearing: Omit<PieceHearing, 'ms'>, signal: AbortSignal): Promise<Decoded> {
+    return this.#decode(file, (places) => silenceArgs(places, hearing), { signal });
   }
 
   async #decode(
@@ -216,7 +237,7 @@ export function faultOf({ code, said }: Ended): Error {
 
 /** How much later than its file a track begins, milliseconds, by what ffmpeg said; past 3 h its clock is broken. */
 function latenessOf(said: string): number {
-  const [, micros = '0'] = /^\[mpegts @ \w+\] Correcting start time by (\d+)$/m.exec(said) ?? [];
+  const [, micros = '0'] = /^\[\w+ @ \w+\] Correcting start time by (\d+)$/m.exec(said) ?? [];
   const ms = Math.round(Number(micros) / 1_000);
   return ms < longestReadMs ? ms : 0;
 }
@@ -235,6 +256,8 @@ async function readHead(file: string): Promise<Uint8Array> {
   const { bytesRead } = await handle.read(bytes, 0, headBytes, 0);
   return bytes.subarray(0, bytesRead);
 }
+
+const isOgg = (head: Uint8Array): boolean => Buffer.from(head).toString('latin1', 0, 4) === 'OggS';
 
 /** Bytes of a file behind a tag at its begin. */
 async function soundBytes(file: string): Promise<number> {

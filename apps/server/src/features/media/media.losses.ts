@@ -41,6 +41,16 @@ export function tally(to: Tally, line: string): void {
 export const isShort = (ms: number, wholeMs: number): boolean =>
   ms + Math.max(rounding.ms, wholeMs * rounding.share) < wholeMs;
 
+const samplesMs = ({ track, counts }: Pick<Decoded, 'track' | 'counts'>): number =>
+  ((counts?.samples ?? 0) * 1_000) / track.sampleRate;
+
+/**
+ * It holds more than its times have room for: packets at one time, of which most are dropped. AAC may decode to twice
+ * the rate that its head says.
+ */
+const isTrimmed = (one: Pick<Decoded, 'track' | 'counts' | 'durationMs'>): boolean =>
+  one.track.sampleRate >= 1 && isShort(one.durationMs, samplesMs(one) / (one.track.codec.startsWith('aac') ? 2 : 1));
+
 /** Whether more than a little of a track was in its file and is not heard; what was not counted is not known. */
 export function isLossy(
   { track, lateMs, durationMs, counts, isDamaged }: Decoded,
@@ -48,10 +58,7 @@ export function isLossy(
 ): boolean {
   if (!counts) return true;
   if (track.sampleRate < 1 || counts.packets === 0) return false;
-  const samplesMs = (counts.samples * 1_000) / track.sampleRate;
-  // It holds more than its times have room for: packets at one time, of which most are dropped. AAC may decode to
-  // twice the rate that its head says.
-  if (isShort(durationMs, samplesMs / (track.codec.startsWith('aac') ? 2 : 1))) return true;
+  if (isTrimmed({ track, counts, durationMs })) return true;
   // ADTS has no times and no word for what is passed over.
   if (file.format === 'aac' && isShort((durationMs * counts.bytes) / file.bytes, durationMs)) return true;
   // The sound of a transport stream has no gaps of its own, and ffmpeg is silent on packets that it passes over.
@@ -59,5 +66,5 @@ export function isLossy(
   // Without times what is lost leaves no gap.
   if (file.format === 'mp3' && isShort(durationMs, file.guessMs ?? 0)) return true;
   const decodedMs = (durationMs * counts.frames) / counts.packets;
-  return isShort(decodedMs, durationMs) || isShort(samplesMs + lateMs, durationMs);
+  return isShort(decodedMs, durationMs) || isShort(samplesMs({ track, counts }) + lateMs, durationMs);
 }

@@ -70,6 +70,26 @@ describe('the labelled set of recordings: all sound is heard, once and in order,
   }
 });
 
+test('a part of an Ogg whose clock jumps, or goes back, is where the whole has it', async () => {
+  const concat = '{440:14} {660:3} -filter_complex [0][1]concat=v=0:a=1 -c:a libopus -page_duration 200000 a.ogg';
+  for (const [n, by, at] of [
+    [0, 15, 29],
+    [1, -13, 14],
+  ] as const) {
+    const own = join(folder, `jump-${n}`);
+    mkdirSync(own);
+    const files = [makeRecording({ name: '', make: [concat], jump: [14.05, by] }, own)];
+    const { durationMs, hearing, lacks } = await media.hear(files, never);
+    assert.ok(Math.abs(durationMs - (at + 3) * 1_000) < 300, `${durationMs} ms`);
+    assert.deepEqual(lacks, []);
+    await using scratch = await media.scratch();
+    const heardIn = async (from: number, to: number): Promise<string> =>
+      tonesIn((await media.part({ files, hearing }, from * 1_000, to * 1_000, scratch, never)).file);
+    assert.deepEqual([await heardIn(12, 14), await heardIn(at + 1, at + 3)], ['440', '660']);
+    if (by > 0) assert.equal(await heardIn(20, 28), '');
+  }
+});
+
 describe('which channel is heard', () => {
   const quiet = -70;
   for (const [what, levels, channel, isPart] of [

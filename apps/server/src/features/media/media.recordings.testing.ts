@@ -19,6 +19,8 @@ export interface Recipe {
   keepLast?: number;
   /** From this share of the whole to that one it is zeros. */
   zeros?: [number, number];
+  /** The clock of an Ogg jumps by so many seconds at this one. */
+  jump?: [at: number, by: number];
   /** Tones that are heard one after the other; `440+660` at once. */
   hears?: string;
   ms?: number;
@@ -47,7 +49,7 @@ const words = (text: string): string[] =>
   });
 
 /** Makes a recording in a folder; answers its file. */
-export function makeRecording({ make, keep, keepLast, zeros = [0, 0] }: Recipe, folder: string): string {
+export function makeRecording({ make, keep, keepLast, zeros = [0, 0], jump }: Recipe, folder: string): string {
   const parts = make.map((text, n) => {
     const args = words(text);
     const file = join(folder, args.pop() as string);
@@ -57,9 +59,33 @@ export function makeRecording({ make, keep, keepLast, zeros = [0, 0] }: Recipe, 
   });
   const whole = Buffer.concat(parts);
   whole.fill(0, ...(zeros.map((share) => Math.round(whole.length * share)) as [number, number]));
+  if (jump) jumpOgg(whole, jump);
   const file = join(folder, 'recording');
   writeFileSync(file, keep === undefined ? whole : whole.subarray(0, Math.round(whole.length * keep)));
   return file;
+}
+
+/** The sum of a page of Ogg, whose own four bytes count as zeros. */
+function sumOf(page: Uint8Array): number {
+  let sum = 0;
+  for (const byte of page) {
+    sum ^= byte << 24;
+    for (let bit = 0; bit < 8; bit += 1) sum = (sum << 1) ^ (sum < 0 ? 0x04c1_1db7 : 0);
+  }
+  return sum;
+}
+
+/** Writes the clock of an Opus in Ogg as a recorder does that is paused: on its pages, 48,000 a second. */
+function jumpOgg(bytes: Buffer, [at, by]: [number, number]): void {
+  for (let from = 0; from < bytes.length; ) {
+    const segments = bytes.subarray(from + 27, from + 27 + (bytes[from + 26] as number));
+    const page = bytes.subarray(from, from + 27 + segments.length + segments.reduce((sum, one) => sum + one, 0));
+    const granule = page.readBigInt64LE(6);
+    if (granule > BigInt(Math.round(at * 48_000))) page.writeBigInt64LE(granule + BigInt(by * 48_000), 6);
+    page.writeInt32LE(0, 22);
+    page.writeInt32LE(sumOf(page), 22);
+    from += page.length;
+  }
 }
 
 const rate = 16_000;
