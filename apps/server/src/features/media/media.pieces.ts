@@ -4,8 +4,11 @@ import { pipeline } from 'node:stream/promises';
 
 /** Recordings that are read of one file; a recorder that starts anew each minute writes 180 in three hours. */
 export const mostPieces = 200;
-/** Boxes of an MP4 that are looked at: a file in fragments has two a second. */
+/** Boxes of an MP4 that are looked at, and those of its fragments: of 20 ms each, three hours have a million. */
 const mostBoxes = 100_000;
+const mostFragmentBoxes = 2_200_000;
+const ofFragments = new Set(['moof', 'mdat', 'styp', 'sidx', 'prft', 'emsg']);
+const boxesChunk = 4 * 1024;
 const chunkBytes = 1024 * 1024;
 /**
  * Places of a mark that are looked at in a file: those of its recordings, and what looks like them. 10 ms of this
@@ -189,12 +192,23 @@ async function boxesOf(read: Read, size: number): Promise<Beginnings> {
   const begins = [0];
   let at = 0;
   let n = 0;
+  let fragments = 0;
   let hasMoov = false;
   let first = '';
-  for (; at + 8 <= size && n < mostBoxes && begins.length <= mostPieces; n += 1) {
-    const head = await read(at, Buffer.alloc(16));
+  let chunkAt = 0;
+  let chunk: Buffer = Buffer.alloc(0);
+  const isWithin = (): boolean => n < mostBoxes && fragments < mostFragmentBoxes;
+  while (at + 8 <= size && isWithin() && begins.length <= mostPieces) {
+    // Small boxes lie side by side.
+    if (at + 16 > chunkAt + chunk.length) {
+      chunkAt = at;
+      chunk = await read(at, Buffer.alloc(boxesChunk));
+    }
+    const head = chunk.subarray(at - chunkAt, at - chunkAt + 16);
     const kind = text(head, 4, 8);
     first ||= kind;
+    if (hasMoov && ofFragments.has(kind)) fragments += 1;
+    else n += 1;
     const begin = first === 'ftyp' ? 'ftyp' : first === 'moov' ? 'moov' : undefined;
     if (hasMoov && kind === begin) {
       begins.push(at);
@@ -206,7 +220,7 @@ async function boxesOf(read: Read, size: number): Promise<Beginnings> {
     if (length < 8) break;
     at += length;
   }
-  return { begins, isLookedThrough: n < mostBoxes };
+  return { begins, isLookedThrough: isWithin() };
 }
 
 /**

@@ -401,6 +401,23 @@ describe('files of many recordings', () => {
     }
   });
 
+  test('an MP4 of many short fragments is looked through, with what begins behind it, and one of other boxes is not', async () => {
+    const box = (kind: string, bytes = 0): Buffer => {
+      const head = Buffer.alloc(8 + bytes);
+      head.writeUInt32BE(head.length);
+      head.write(kind, 4);
+      return head;
+    };
+    const own = [box('ftyp', 8), box('moov')];
+    const fragments = Buffer.alloc(120_000 * 26, Buffer.concat([box('moof', 8), box('mdat', 2)]));
+    const file = join(folder, 'fragments');
+    writeFileSync(file, Buffer.concat([...own, fragments, ...own, fragments]));
+    const begins = [0, 24 + fragments.length];
+    assert.deepEqual(await beginningsOf(file), { begins, isLookedThrough: true });
+    writeFileSync(file, Buffer.concat([...own, Buffer.alloc(120_000 * 8, box('free'))]));
+    assert.equal((await beginningsOf(file)).isLookedThrough, false);
+  });
+
   test('an MP3 behind several tags and zeros is one, and another behind it begins', async () => {
     const tag = Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\x20', 'latin1'), Buffer.alloc(32, 't')]);
     const footed = Buffer.concat([Buffer.from('ID3\x04\0\x10\0\0\0\x05', 'latin1'), Buffer.alloc(15, 'f')]);
