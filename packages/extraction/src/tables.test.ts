@@ -1,8 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { content, readBody } from './testing.ts';
+import { SpanRoom } from './walk.spans.ts';
 
 const rowsOf = async (table: string): Promise<string[]> => content(await readBody(`<main>${table}</main>`)).split('\n');
+
+test('a value that covers many rows is counted once, also where it has no room', () => {
+  let counted = 0;
+  const run = {
+    get text(): string {
+      counted += 1;
+      return 'x';
+    },
+  };
+  const room = new SpanRoom();
+  const runs = Array.from({ length: 8_000 }, () => run);
+  for (let row = 0; row < 100; row += 1) assert.equal(room.take(runs), false);
+  assert.equal(counted, 8_000);
+});
 
 describe('a table whose cells cover others', () => {
   const towns = `<table><tr><th>Town<th>Year<th>Houses

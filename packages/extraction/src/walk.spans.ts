@@ -16,6 +16,8 @@ export class SpanRoom {
   private left = 400_000;
   /** A cell is a step in each row that it covers. */
   private steps = 4_000_000;
+  /** A value is asked for in each row that it covers, and counted once. */
+  private readonly costs = new WeakMap<readonly Run[], number>();
 
   /** Whether so many cells more can be placed; they are counted. */
   place(cells: number): boolean {
@@ -26,7 +28,9 @@ export class SpanRoom {
   /** Whether one more value has room; it is taken. */
   take(runs: readonly Run[]): boolean {
     // Beside the text: the tags of a cell, and those of each run.
-    const cost = runs.reduce((sum, { text, href = '' }) => sum + text.length + href.length + 64, 8);
+    const cost =
+      this.costs.get(runs) ?? runs.reduce((sum, { text, href = '' }) => sum + text.length + href.length + 64, 8);
+    this.costs.set(runs, cost);
     if (cost > this.left) return false;
     this.left -= cost;
     return true;
