@@ -55,10 +55,13 @@ function declarationsOf(style: string): Map<string, string> {
   return declared;
 }
 
-const named: Readonly<Record<string, string>> = { white: '#ffffff', black: '#000000' };
+const named = new Map([
+  ['white', '#ffffff'],
+  ['black', '#000000'],
+]);
 /** A colour in one spelling; empty for one that cannot be compared. */
 function colourOf(value: string): string {
-  const colour = named[value] ?? value;
+  const colour = named.get(value) ?? value;
   if (/^#[0-9a-f]{3}$/.test(colour)) return colour.replace(/[0-9a-f]/g, '$&$&');
   const rgb = /^rgb\((\d{1,3}),(\d{1,3}),(\d{1,3})\)$/.exec(colour);
   if (rgb)

@@ -52,6 +52,16 @@ describe('a hostile page is read to its end', () => {
     });
   }
 
+  test('one whose tags, classes and colours have the names of what every object has', async () => {
+    for (const name of ['constructor', 'toString', 'valueOf', 'hasOwnProperty']) {
+      const style = `<style>.${name}{color:${name};background:${name}}</style>`;
+      const page = await readBody(`${style}<p>a</p><${name} class=${name}>10<${name}>6</${name}>`);
+      assert.match(page.visible, /a\s+106/, name);
+      const table = await readBody(`<table><tr><th>A<th>B<tr><td><${name}>x</${name}><td>y</table>`);
+      assert.ok(content(table).includes('A\tB\nx\ty'), name);
+    }
+  });
+
   test('feeds and documents without a header too', async () => {
     const page = await read(`<rss><channel><title>A</title>${fill('<item><title ')}`, 'text/xml');
     assert.equal(page.title, 'A');

@@ -33,40 +33,44 @@ const voids = new Set(
 /** Transparent here: the page gets one of each anyway. */
 const frame = new Set(['html', 'head', 'body']);
 /** A start tag that ends the element on top of the stack, as the parser has it; unclosed `<p>` do not nest. */
-const closes: Readonly<Record<string, string>> = {
-  p: 'p',
-  li: 'li',
-  tr: 'tr th td',
-  th: 'th',
-  td: 'thead th td',
-  dd: 'dt dd',
-  dt: 'dt dd',
-  option: 'option',
-  div: 'p',
-  ul: 'p',
-  ol: 'p',
-  table: 'p',
-  pre: 'p',
-  blockquote: 'p',
-  section: 'p',
-  h1: 'p',
-  h2: 'p',
-  h3: 'p',
-};
+const closes = new Map(
+  Object.entries({
+    p: 'p',
+    li: 'li',
+    tr: 'tr th td',
+    th: 'th',
+    td: 'thead th td',
+    dd: 'dt dd',
+    dt: 'dt dd',
+    option: 'option',
+    div: 'p',
+    ul: 'p',
+    ol: 'p',
+    table: 'p',
+    pre: 'p',
+    blockquote: 'p',
+    section: 'p',
+    h1: 'p',
+    h2: 'p',
+    h3: 'p',
+  }),
+);
 /** Parts of a table that end with the next one: what such a start tag ends, within the nearest of what it stands in. */
 const cells = ['td', 'th'];
 const rowParts = ['caption', 'colgroup', 'tr', ...cells];
 const sectionParts = ['tbody', 'thead', 'tfoot', ...rowParts];
-const ends: Readonly<Record<string, { within: readonly string[]; parts: readonly string[] }>> = {
-  ...Object.fromEntries(cells.map((name) => [name, { within: ['table', 'tr'], parts: cells }])),
-  tr: { within: ['table', 'tbody', 'thead', 'tfoot'], parts: rowParts },
-  ...Object.fromEntries(
-    ['tbody', 'thead', 'tfoot', 'caption', 'colgroup'].map((name) => [
-      name,
-      { within: ['table'], parts: sectionParts },
-    ]),
-  ),
-};
+const ends = new Map<string, { within: readonly string[]; parts: readonly string[] }>(
+  Object.entries({
+    ...Object.fromEntries(cells.map((name) => [name, { within: ['table', 'tr'], parts: cells }])),
+    tr: { within: ['table', 'tbody', 'thead', 'tfoot'], parts: rowParts },
+    ...Object.fromEntries(
+      ['tbody', 'thead', 'tfoot', 'caption', 'colgroup'].map((name) => [
+        name,
+        { within: ['table'], parts: sectionParts },
+      ]),
+    ),
+  }),
+);
 const inline = new Set(
   'a abbr b bdi bdo big cite code em font i kbd mark q s samp small span strong sub sup tt u var'.split(' '),
 );
@@ -205,7 +209,7 @@ class Pass {
 
   /** Ends the parts of a table that a page left open, with what stands in them: the parser ends the last element only. */
   private endParts(name: string, at: number): void {
-    const ended = ends[name];
+    const ended = ends.get(name);
     if (!ended || !this.open.includes('table')) return;
     const { within, parts } = ended;
     const around = this.open.findLastIndex((one) => within.includes(one));
@@ -217,7 +221,7 @@ class Pass {
 
   /** Depth with one more element; one beyond the bound is not opened. */
   private pushed(name: string): number {
-    const ended = closes[name];
+    const ended = closes.get(name);
     if (ended !== undefined) {
       const names = ended.split(' ');
       while (names.includes(this.open.at(-1) ?? '')) this.open.pop();
