@@ -42,6 +42,17 @@ async function outcomeOf(recipe: Recipe, n: number) {
   return { hears: tonesIn(file), degraded: lacks, durationMs, packetsMs, silentMs };
 }
 
+test('an AMR of a phone is heard, with the pauses in which it sends nothing', async () => {
+  const [speech, nothing] = [Buffer.alloc(32), Buffer.from([0x7c])];
+  speech[0] = 0x3c;
+  const frames = Array.from({ length: 150 }, (_, at) => (at >= 50 && at < 100 ? nothing : speech));
+  const own = join(folder, 'phone.amr');
+  writeFileSync(own, Buffer.concat([Buffer.from('#!AMR\n'), ...frames]));
+  const { files } = await media.pieces(own);
+  const { durationMs, lacks } = await media.hear(files, never);
+  assert.deepEqual([Math.round(durationMs / 100), lacks], [30, []]);
+});
+
 /** Each run makes one of each kind: ffmpeg takes a fifth of a second to start, and each recording takes seven of it. */
 const isAll = process.env['SVC_TEST_RECORDINGS'] === 'all';
 

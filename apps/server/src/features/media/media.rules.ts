@@ -50,7 +50,9 @@ export const decoders = [
   ...['s16', 's24', 's32', 'f32', 'f64'].flatMap((kind) => [`pcm_${kind}le`, `pcm_${kind}be`]),
 ];
 /** Codecs as ffmpeg names them in what it says of a file. */
-export const codecs = new Set(decoders.map((name) => name.replace(/^lib(?:opencore_)?|(?<=mp[123])float$/g, '')));
+export const codecs = new Set(
+  decoders.map((name) => name.replace(/^lib(?:opencore_)?|(?<=mp[123])float$/g, '').replace(/^amr(?=[nw]b$)/, 'amr_')),
+);
 
 /** The head of a WAV file of one channel of 16 bits at 16 kHz with so many bytes of samples. */
 export function wavHead(bytes: number): Buffer {
