@@ -47,8 +47,9 @@ describe('hosts relay over two gateways', () => {
     const second = await openHost(b, account, deviceId, { os: 'linux', hostname: 'renamed' });
     await first.ended;
     second.leave();
-    await until(async () => (await told()).length === 3);
-    assert.deepEqual(await told(), ['created test', 'updated renamed', 'deleted undefined']);
+    let all: string[] = [];
+    await until(async () => (all = await told()).length === 3);
+    assert.deepEqual(all, ['created test', 'updated renamed', 'deleted undefined']);
     await sql`
       insert into hosts.presence (account_id, device_id, gateway_id, os, hostname, roots, expires_at)
       values (${account.id}, ${deviceId}, ${randomUUID()}, '', '', '{}', now() - interval '16 seconds')`;
