@@ -36,13 +36,13 @@ const emptyEnd = '----------\n';
  * the command. Without a word on descriptor 3 (the daemon died before the process was written down) it never starts.
  *
  * `collect` writes the output up to the limit and passes over the rest, so that the command is never held up. What the
- * command leaves in the background stays: where it holds the output open, `collect` is asked five times a second whether it
- * has all that the command wrote. It has when it waits for more (where the system does not show that: when nothing came for
- * 0.4 s), when a piece that it began after the first question is short, and after 1 MiB, which is more than a pipe holds. Then
- * it becomes a `cat` that reads on for the rest. Bytes 0 to 3 of the end file get the exit code, byte 4 a `b` before the command
- * begins, byte 5 a `t` when the time was over, byte 6 a `c` when output was lost, bytes 7 to 9 how many processes the time
- * ended. SIGTERM ends what the command started; the shells outlive it and write down how it ended, and after a `t` all that
- * is left of the group is killed.
+ * command leaves in the background stays: where it holds the output open, `collect` is asked five times a second
+ * whether it has all that the command wrote. It has when it waits for more (where the system does not show that: when
+ * nothing came for 0.4 s), when a piece that it began after the first question is short, and after 1 MiB, which is more
+ * than a pipe holds. Then it becomes a `cat` that reads on for the rest. Bytes 0 to 3 of the end file get the exit
+ * code, byte 4 a `b` before the command begins, byte 5 a `t` when the time was over, byte 6 a `c` when output was lost,
+ * bytes 7 to 9 how many processes the time ended. SIGTERM ends what the command started; the shells outlive it and
+ * write down how it ended, and after a `t` all that is left of the group is killed.
  */
 const gate = `out=$1 end=$2 in=$3 limit=$4 most=$5 pipe=$6
 shift 6
