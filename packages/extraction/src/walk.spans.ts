@@ -57,8 +57,8 @@ interface SpreadRow {
 
 /**
  * The rows of the groups of a table, each value in its columns: one that covers several rows or columns stands in each.
- * A column in which no cell begins is none: what covers more than the table has ends with it. Where the room ends, cells
- * stand as they are written.
+ * A column in which no cell begins is none: what covers more than the table has ends with it. Where the room ends,
+ * cells stand as they are written.
  */
 export function spread(groups: readonly (readonly (readonly Cell[])[])[], room: SpanRoom): SpreadRow[][] {
   const all = groups.map((rows) => place(rows, room));

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { type Finder, finderOf, type Line, number, type Token } from './segments.ts';
 
 /**
- * What an owner says of an output that it is no change (`ignore` of a schedule). In a pattern `*` is any text of a line, as
- * little as fits, at its ends all of it; `#` is a whole number; `\` takes a sign as it is; all else is itself. A pattern is
- * found anywhere in a line, from left to right and without a step back, so that no pattern takes long.
+ * What an owner says of an output that it is no change (`ignore` of a schedule). In a pattern `*` is any text of a
+ * line, as little as fits, at its ends all of it; `#` is a whole number; `\` takes a sign as it is; all else is itself.
+ * A pattern is found anywhere in a line, from left to right and without a step back, so that no pattern takes long.
  */
 
 /** Parts of lines that do not count. */

@@ -163,8 +163,8 @@ const isLately = (text: string, now: number): boolean => {
 };
 
 /**
- * A line of output at an instant (ms since the epoch) with all blanked that differs from run to run; undefined where its
- * owner ignores all of it.
+ * A line of output at an instant (ms since the epoch) with all blanked that differs from run to run; undefined where
+ * its owner ignores all of it.
  */
 export function normalizeLine(line: string, now: number, ignored?: Ignored): string | undefined {
   const plain = plainOf(line);

@@ -55,9 +55,9 @@ export class Programs {
   }
 
   /**
-   * Runs a program without input to its end and hands over the lines of its output; `onLine` answers false to end it early.
-   * Throws `OutOfTime` after `ms`, the signal's reason when that comes first, an error past 32 MiB of output. By then the
-   * program and all that it started are gone.
+   * Runs a program without input to its end and hands over the lines of its output; `onLine` answers false to end it
+   * early. Throws `OutOfTime` after `ms`, the signal's reason when that comes first, an error past 32 MiB of output. By
+   * then the program and all that it started are gone.
    */
   async run(
     [program = '', ...args]: readonly string[],

@@ -101,8 +101,8 @@ export async function findLogin(db: Db, time: Time, tokenHash: Buffer): Promise<
 
 /**
  * Notes a token that counts for a login once it is used, however late: the browser that got it has no other one. It
- * takes the place of one that was offered before; false where no login that counts has the token that is shown. A token that ended while its request came gets no
- * other one.
+ * takes the place of one that was offered before; false where no login that counts has the token that is shown. A token
+ * that ended while its request came gets no other one.
  */
 export async function offerToken(
   db: Db,

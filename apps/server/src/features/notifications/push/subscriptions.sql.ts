@@ -144,8 +144,8 @@ export async function noteDelivered(db: Db, time: Time, id: string): Promise<voi
 }
 
 /**
- * Notes that a notification has come to a browser, both of the account, and answers when; a repeat for the same one answers
- * alike. Undefined: the account has no such browser or no such notification.
+ * Notes that a notification has come to a browser, both of the account, and answers when; a repeat for the same one
+ * answers alike. Undefined: the account has no such browser or no such notification.
  */
 export async function noteArrived(
   db: Db,
