@@ -5,11 +5,11 @@ import { ApiError, badRequest } from '../../kernel/base/errors.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { type Instant, instantOf, plus } from '../../kernel/db/instant.ts';
 import { serveAs } from '../devices/index.ts';
-import { findIgnored, type Rights } from '../schedules/index.ts';
+import type { Rights } from '../schedules/index.ts';
 import type { SchedulerParts } from './scheduler.admit.ts';
 import { askAgain, type Claimer, countRunning, type HostReport, seeHost } from './claims/hosts.sql.ts';
 import { resolveLate } from './outcomes/alerts.ts';
-import { claimFailover, claimForHost } from './claims/claims.sql.ts';
+import { claimFailover, claimForHost, type HostRun } from './claims/claims.sql.ts';
 import { openRunSpec } from './work/headers.ts';
 import { moveRun } from './outcomes/settle.ts';
 import type { RunRow } from './scheduler.sql.ts';
@@ -38,9 +38,9 @@ export const claim = (claims: Claims): Operation =>
     if (body.again === true) await askAgain(context.db, host.accountId, deviceId);
     const run = await claims.take(host, body.wait_s * 1000, context.signal);
     if (!run) return { run: null };
-    const [spec, ignore] = await Promise.all([claims.specOf(run, deviceId), findIgnored(context.db, run.schedule_id)]);
+    const spec = await claims.specOf(run, deviceId);
     if (!spec) return { run: null };
-    const { id, attempt, schedule_id, name, kind, scheduled_for, timeout_s, command_hash } = run;
+    const { id, attempt, schedule_id, name, kind, scheduled_for, timeout_s, command_hash, ignore } = run;
     return {
       run: {
         id,
@@ -82,7 +82,7 @@ export class Claims {
   }
 
   /** Takes a run for the host; waits up to `waitMs` for one. A caller that went away gets none. */
-  async take(host: HostReport, waitMs: number, signal: AbortSignal): Promise<RunRow | undefined> {
+  async take(host: HostReport, waitMs: number, signal: AbortSignal): Promise<HostRun | undefined> {
     const { clock } = this.#parts.kernel;
     const end = clock.monotonic() + waitMs;
     for (;;) {
@@ -123,7 +123,7 @@ export class Claims {
     }
   }
 
-  async #try(host: HostReport, patient: boolean): Promise<RunRow | undefined> {
+  async #try(host: HostReport, patient: boolean): Promise<HostRun | undefined> {
     const { sql, clock } = this.#parts.kernel;
     const claimer = await seeHost(sql, host, clock);
     const now = instantOf(Date.parse(claimer.now));
@@ -158,7 +158,7 @@ export class Claims {
     }
   }
 
-  async #claim(host: HostReport, claimer: Claimer, now: Instant, patient: boolean): Promise<RunRow | undefined> {
+  async #claim(host: HostReport, claimer: Claimer, now: Instant, patient: boolean): Promise<HostRun | undefined> {
     const { sql, feed } = this.#parts.kernel;
     const { accountId, deviceId, kinds } = host;
     const { tags, max_parallel: most } = claimer;
@@ -168,7 +168,7 @@ export class Claims {
       leaseUntil: plus(now, leaseMs).iso,
     };
     const own = { deviceId, kinds, tags };
-    const take = async (db: Db): Promise<RunRow | undefined> =>
+    const take = async (db: Db): Promise<HostRun | undefined> =>
       // Waiting for a locked row comes last: 50 claimers that waited at once queued on one row, at 5 to 9 ms a claim.
       (await claimForHost(db, accountId, own, claim, false)) ??
       (patient ? await claimForHost(db, accountId, own, claim, true) : undefined) ??

@@ -17,7 +17,6 @@ import { schedulesRestored } from './schedules.restored.ts';
 export { pauseChange, scheduleChange } from './schedules.changes.ts';
 export type { SchedulerOfSchedules } from './schedules.scheduler.ts';
 export {
-  findIgnored,
   findSealedHeaders,
   lockEventSchedules,
   lockFollowers,

@@ -184,12 +184,6 @@ export async function findSealedHeaders(db: Db, id: string): Promise<Buffer | nu
   return row?.sealed_headers ?? null;
 }
 
-/** What of a schedule's output is no change; null: all of it counts. */
-export async function findIgnored(db: Db, id: string): Promise<string[] | null> {
-  const [row] = await db<{ ignore: string[] | null }[]>`select ignore from schedules.schedules where id = ${id}`;
-  return row?.ignore ?? null;
-}
-
 /** A page of schedules ends with the one whose spec goes over this. */
 const mostPageBytes = 4 * 2 ** 20;
 

@@ -42,12 +42,17 @@ const held = (holder: string, now: string, leaseUntil: string): string => `
   late_at = null, error = null, exit_code = null, ended_processes = null, log_tail = null`;
 
 /** Ends a statement whose part `next` has the runs to claim: moves them, and records the change with them. */
-const claiming = (holder: string, now: string, leaseUntil: string): string => `
+const claiming = (holder: string, now: string, leaseUntil: string, shown = '*'): string => `
   , claimed as (
     update scheduler.runs as r set ${held(holder, now, leaseUntil)} from next where r.id = next.id
     returning ${runColumnsText}
   ), told as (${recording(changesOf('claimed'))})
-  select * from claimed`;
+  select ${shown} from claimed`;
+
+/** A run that a machine took; `ignore`: what of its schedule's output is no change. */
+export interface HostRun extends RunRow {
+  ignore: string[] | null;
+}
 
 /** A machine that claims, and what it may run. */
 interface ClaimingHost {
@@ -77,6 +82,13 @@ const isRunnable = `
     where a.schedule_id = r.schedule_id and a.device_id = ${device} and a.command_hash = r.command_hash))
   and ${isNext(now)}`;
 
+const claimingForHost = claiming(
+  device,
+  now,
+  leaseUntil,
+  '*, (select i.ignore from schedules.ignored_view i where i.schedule_id = claimed.schedule_id) as ignore',
+);
+
 const takeForHost = (lock: string): string => `
   with next as (
     select r.id from scheduler.runs r
@@ -90,9 +102,9 @@ const takeForHost = (lock: string): string => `
     order by r.scheduled_for, r.id limit 1
     for update of r ${lock}
   )
-  ${claiming(device, now, leaseUntil)}`;
-const takeFree = statement<RunRow>(takeForHost('skip locked'));
-const takePatiently = statement<RunRow>(takeForHost(''));
+  ${claimingForHost}`;
+const takeFree = statement<HostRun>(takeForHost('skip locked'));
+const takePatiently = statement<HostRun>(takeForHost(''));
 
 /**
  * Takes the run that is due longest and whose target is this machine; `patient`: also one whose row somebody looks at in
@@ -104,12 +116,12 @@ export async function claimForHost(
   host: ClaimingHost,
   claim: Claim,
   patient: boolean,
-): Promise<RunRow | undefined> {
+): Promise<HostRun | undefined> {
   const [row] = await (patient ? takePatiently : takeFree)(db, ...valuesOf(accountId, host, claim));
   return row;
 }
 
-const takeFailover = statement<RunRow>(`
+const takeFailover = statement<HostRun>(`
   with online as materialized (
     select device_id, coalesce(tags, reported_tags) as tags from scheduler.hosts
     where account_id = ${account} and last_seen > ${now} - interval '45 s'
@@ -129,7 +141,7 @@ const takeFailover = statement<RunRow>(`
     order by r.scheduled_for, r.id limit 1
     for update of r skip locked
   )
-  ${claiming(device, now, leaseUntil)}`);
+  ${claimingForHost}`);
 
 /**
  * Takes a run whose target is not there: its failover sets are tried in order, and the first one of which a machine was
@@ -140,7 +152,7 @@ export async function claimFailover(
   accountId: string,
   host: ClaimingHost,
   claim: Claim,
-): Promise<RunRow | undefined> {
+): Promise<HostRun | undefined> {
   const [row] = await takeFailover(db, ...valuesOf(accountId, host, claim));
   return row;
 }
