@@ -20,9 +20,15 @@ export interface Wire extends AsyncDisposable {
   /** Forgets what was counted. */
   clear(): void;
   asked(): Asked;
-  /** Resolves when nothing has passed for so long, from now on. */
+  /**
+   * Resolves when nothing was waited for or passed for so long, from now on: in turns of this process, which on a busy
+   * machine come late, as all that the gateway in it does next.
+   */
   quiet(ms: number): Promise<void>;
 }
+
+/** How often it is looked whether something passes. */
+const turnMs = 5;
 
 /** Opens the socket, in a folder of its own. */
 export async function openWire(to: { socketDir: string; port: number }): Promise<Wire> {
@@ -30,18 +36,24 @@ export async function openWire(to: { socketDir: string; port: number }): Promise
   chmodSync(socketDir, 0o755);
   const name = `.s.PGSQL.${to.port}`;
   let counted: Asked = { statements: [], transactions: 0, messages: 0 };
-  let last = performance.now();
+  let hasPassed = false;
   const open = new Set<Socket>();
+  const waiting = new Map<Socket, number>();
   const server = createServer((client) => {
     const database = connect(join(to.socketDir, name));
-    const { asks, answers } = counter(() => counted);
+    // For the answer to its start.
+    waiting.set(client, 1);
+    const { asks, answers } = counter(
+      () => counted,
+      (more) => void waiting.set(client, (waiting.get(client) ?? 0) + more),
+    );
     for (const [from, into, read] of [
       [client, database, asks],
       [database, client, answers],
     ] as const) {
       open.add(from);
       from.on('data', (bytes: Buffer) => {
-        last = performance.now();
+        hasPassed = true;
         read(bytes);
         into.write(bytes);
       });
@@ -49,6 +61,7 @@ export async function openWire(to: { socketDir: string; port: number }): Promise
         .on('error', () => into.destroy())
         .on('close', () => {
           open.delete(from);
+          waiting.delete(from);
           into.destroy();
         });
       from.on('end', () => into.end());
@@ -60,8 +73,11 @@ export async function openWire(to: { socketDir: string; port: number }): Promise
     clear: () => void (counted = { statements: [], transactions: 0, messages: 0 }),
     asked: () => counted,
     async quiet(ms) {
-      const from = performance.now();
-      while (performance.now() - Math.max(from, last) < ms) await delay(5);
+      for (let turns = 0; turns * turnMs < ms; turns += 1) {
+        hasPassed = false;
+        await delay(turnMs);
+        if (hasPassed || [...waiting.values()].some((questions) => questions > 0)) turns = -1;
+      }
     },
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy();
@@ -72,8 +88,11 @@ export async function openWire(to: { socketDir: string; port: number }): Promise
   };
 }
 
-/** Reads both ways of one connection, and counts. */
-function counter(counted: () => Asked): { asks: (bytes: Buffer) => void; answers: (bytes: Buffer) => void } {
+/** Reads both ways of one connection, counts, and says how many answers more are waited for. */
+function counter(
+  counted: () => Asked,
+  wait: (more: number) => void,
+): { asks: (bytes: Buffer) => void; answers: (bytes: Buffer) => void } {
   const texts = new Map<string, string>();
   let bound = '';
   const count = (text: string): void => {
@@ -87,6 +106,7 @@ function counter(counted: () => Asked): { asks: (bytes: Buffer) => void; answers
   return {
     asks: reader(true, (type, body) => {
       const [first = '', second = ''] = body.toString('utf8').split('\0');
+      if (type === 'Q' || type === 'S') wait(1);
       if (type === 'Q') count(first);
       if (type === 'P') texts.set(first, second);
       if (type === 'B') bound = texts.get(second) ?? '';
@@ -94,6 +114,7 @@ function counter(counted: () => Asked): { asks: (bytes: Buffer) => void; answers
     }),
     answers: reader(false, (type) => {
       if (type === 'A') counted().messages += 1;
+      if (type === 'Z') wait(-1);
     }),
   };
 }
