@@ -58,9 +58,9 @@ export function watchGit(options: GitWatchOptions): GitWatch {
         await using repository = await openFrozen(root, context);
         follow(repository.gitDir);
         return await stateOf(repository, { root, places, others, context });
-      } catch (error) {
-        if (error instanceof OpError) return null;
-        throw error;
+      } catch {
+        // Nor where its configuration cannot be written, on a full disk: the report of such a machine must come.
+        return null;
       }
     },
   };
