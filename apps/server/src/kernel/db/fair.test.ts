@@ -52,6 +52,8 @@ describe('a pool that all accounts share', () => {
   test('takes turns by account where all but one connection are taken for long', async () => {
     await using pool = await open(2);
     const { sql, apart } = pool;
+    // Their connections are open: to open one takes as long as thirty statements.
+    await Promise.all(['x', 'y', 'z'].map((each) => onBehalfOf(each, () => sql`select pg_sleep(0.1)`.execute())));
     let waiting: Promise<unknown> | undefined;
     await whileHeld(apart, 2, async () => {
       waiting = onBehalfOf('a', () => stuck(sql, 2).execute());
