@@ -76,11 +76,27 @@ export async function openAdmin(config: Config, log: Log): Promise<Opened<Admin>
 export async function openKernel(
   config: Config,
   log: Log,
-  { clock = systemClock, database, ended = () => {}, openFolders = () => {}, prepared, machine }: KernelOptions = {},
+  {
+    clock = systemClock,
+    database,
+    isMigrated = false,
+    ended = () => {},
+    openFolders = () => {},
+    prepared,
+    machine,
+  }: KernelOptions = {},
 ): Promise<Opened<Kernel>> {
   // A failure in here ends all that was opened before it, the embedded server too.
   await using opening = new AsyncDisposableStack();
-  const base = await openBase(config, log, { clock, database, ended, openFolders, prepared, opening });
+  const base = await openBase(config, log, {
+    clock,
+    database,
+    isMigrated,
+    ended,
+    openFolders,
+    prepared,
+    opening,
+  });
   const { sql, background, dataDir } = base;
   const metrics = createMetrics();
   const usage = opening.adopt(createUsageRecorder(background, clock, log, metrics), (open) => open.close());
@@ -118,6 +134,8 @@ export async function openKernel(
 interface KernelOptions {
   clock?: Clock;
   database?: DatabaseTarget;
+  /** Whoever gives the database has seen that it has all migrations of this build. */
+  isMigrated?: boolean;
   ended?: (reason: string) => void;
   /** Has folders of the data dir opened again, where the process that stays root can. */
   openFolders?: () => void;
@@ -182,7 +200,7 @@ export async function prepareDatabase(target: DatabaseTarget, say: (what: string
 async function openBase(
   config: Config,
   log: Log,
-  options: Required<Pick<KernelOptions, 'clock' | 'ended' | 'openFolders'>> & {
+  options: Required<Pick<KernelOptions, 'clock' | 'ended' | 'openFolders' | 'isMigrated'>> & {
     database: DatabaseTarget | undefined;
     prepared: KernelOptions['prepared'];
     opening: AsyncDisposableStack;
@@ -194,9 +212,11 @@ async function openBase(
     ? { target: options.database, close: () => Promise.resolve() }
     : await openTarget(config, dataDir, { log, clock, openFolders });
   opening.defer(database.close);
-  const applied = await orNamed('SVC_DATABASE_URL', config.databaseUrl, () =>
-    prepareDatabase(database.target, (what) => log.info(what)),
-  );
+  const applied = options.isMigrated
+    ? []
+    : await orNamed('SVC_DATABASE_URL', config.databaseUrl, () =>
+        prepareDatabase(database.target, (what) => log.info(what)),
+      );
   if (options.prepared && 'embedded' in database.target) {
     const first = openDatabase(database.target, 1);
     try {

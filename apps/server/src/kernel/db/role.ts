@@ -58,10 +58,13 @@ async function limitRows(db: Db): Promise<void> {
     where c.relkind = 'v' and c.relnamespace::regnamespace::text not in ('pg_catalog', 'information_schema')
       and has_table_privilege(${applicationRole}, c.oid, 'insert, update, delete')`;
   for (const { name } of views) await db.unsafe(`revoke insert, update, delete on ${name} from ${applicationRole}`);
-  // A temporary table may stand in the way of one that a function of the owner means.
   const [{ database } = { database: '' }] = await db<{ database: string }[]>`select current_database() as database`;
   await db.unsafe(`
     revoke insert, update, delete on kernel.migrations from ${applicationRole};
-    revoke update, delete on kernel.audit, sandboxes.audit from ${applicationRole};
-    revoke temporary on database ${quoteIdentifier(database)} from public`);
+    revoke update, delete on kernel.audit, sandboxes.audit from ${applicationRole}`);
+  await limitDatabase(db, database);
 }
+
+/** Allows no temporary table in a database: one may stand in the way of what a function of the owner means. A clone of it allows them. */
+export const limitDatabase = async (db: Db, name: string): Promise<void> =>
+  void (await db.unsafe(`revoke temporary on database ${quoteIdentifier(name)} from public`));
