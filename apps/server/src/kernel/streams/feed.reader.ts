@@ -44,6 +44,12 @@ const lookAtOnce = 10_000;
 const failedMs = 500;
 /** A client that takes nothing of its replay for so long is gone. */
 const stalledMs = 60_000;
+/**
+ * The end steps back for an instant where a transaction of another database of the server ends (`kernel.feed_horizon`): a
+ * cursor behind it, which may have been answered just before, is looked at so often before it is none of this feed.
+ */
+const mostLooks = 4;
+const lookAgainMs = 25;
 /** Pages that are read at a time for replays and requests: after a restart all clients come back at once. */
 const pagesAtOnce = { total: 4, ofOne: 2, waitingOfOne: 10_000 };
 
@@ -131,11 +137,15 @@ export class FeedReader {
   async #start({ accountId, after }: Asked, cursors: Cursors): Promise<{ at: Position; missed: boolean }> {
     const told = after === undefined ? this.#parts.live.told(accountId) : undefined;
     if (told !== undefined) return { at: told, missed: false };
-    const { floor = beginning, last = floor } = await findEnds(this.#parts.sql, accountId);
-    if (after === undefined) return { at: last, missed: false };
-    const at = cursors.decode(after);
-    const isKept = at !== undefined && at >= floor && at <= last;
-    return isKept ? { at, missed: false } : { at: last, missed: true };
+    const at = after === undefined ? undefined : cursors.decode(after);
+    for (let look = 1; ; look += 1) {
+      const { floor = beginning, last = floor } = await findEnds(this.#parts.sql, accountId);
+      if (after === undefined) return { at: last, missed: false };
+      if (at === undefined || at < floor) return { at: last, missed: true };
+      if (at <= last) return { at, missed: false };
+      if (look === mostLooks) return { at: last, missed: true };
+      await new Promise<void>((resolve) => void systemClock.after(lookAgainMs, resolve));
+    }
   }
 
   async #last(accountId: string): Promise<Position> {

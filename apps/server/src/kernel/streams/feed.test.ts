@@ -208,6 +208,30 @@ describe('feed', () => {
     );
   });
 
+  test('a cursor that was just answered misses nothing, though the end of the feed steps back for an instant', async () => {
+    const account = randomUUID();
+    await record(account, 'one');
+    const { cursor } = await next(account, await a.kernel.feed.end(account));
+    await asOwner(database, async (sql) => {
+      // As where another database's transaction ends in the instant of a look.
+      await sql.unsafe(`
+        create sequence kernel.looks;
+        alter function kernel.feed_horizon() rename to real_horizon;
+        create function kernel.feed_horizon() returns xid8 language sql security definer as
+          $$ select case when nextval('kernel.looks') <= 2 then '3'::xid8 else kernel.real_horizon() end $$`);
+      try {
+        assert.equal((await list(account, cursor)).missed, false);
+        const [looks] = await sql<{ n: number }[]>`select last_value as n from kernel.looks`;
+        assert.ok(looks && looks.n > 2, 'it had stepped back');
+      } finally {
+        await sql.unsafe(`
+          drop function kernel.feed_horizon();
+          alter function kernel.real_horizon() rename to feed_horizon;
+          drop sequence kernel.looks`);
+      }
+    });
+  });
+
   test('a cursor that is too old, of the future or of another account begins now, and says that something was missed', async () => {
     const [account, other] = [randomUUID(), randomUUID()];
     const [start, before] = [(await list(account)).cursor, (await list(other)).cursor];
