@@ -25,7 +25,16 @@ import { createLog } from '../../kernel/base/log.ts';
 import { createMetrics } from '../../kernel/base/metrics.ts';
 import { cageWords, chains } from './media.cage.ts';
 import { type MediaFault, MediaFiles, MediaRefused } from './index.ts';
-import { bursts, burstsIn, descendants, ffmpeg, makeBursts, wavHeader, withReference } from './media.testing.ts';
+import {
+  bursts,
+  burstsIn,
+  burstsInEach,
+  descendants,
+  ffmpeg,
+  makeBursts,
+  wavHeader,
+  withReference,
+} from './media.testing.ts';
 
 const never = new AbortController().signal;
 /** Of every recording: ffmpeg took four fifths of this file's processor time when it was twice as long. */
@@ -58,6 +67,9 @@ const refused = (reason: MediaFault) => (error: unknown) => {
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-media-'));
   makeBursts(folder, lengthMs / 1_000);
+  // All by one program: a start of ffmpeg is a quarter of a second of processor time.
+  const outputs = Object.entries(kinds).flatMap(([name, { args }]) => [...args, join(folder, name)]);
+  ffmpeg('-i', join(folder, 'bursts.wav'), ...outputs);
   media = openMedia();
 });
 after(async () => {
@@ -91,9 +103,9 @@ const kinds: Record<string, { args: string[]; format: string; codec: string; con
 };
 
 describe('recordings of every kind', () => {
-  for (const [name, { args, format, codec, contentType }] of Object.entries(kinds)) {
+  for (const [name, { format, codec, contentType }] of Object.entries(kinds)) {
     test(`${name}: its kind and length are told without decoding, its parts begin where they are asked to`, async () => {
-      const file = encoded(name, ...args);
+      const file = join(folder, name);
       const { durationMs, ...found } = await media.probe(file, never);
       const sampleRate = codec === 'opus' ? 48_000 : 44_100;
       assert.deepEqual(found, { format, codec, contentType, channels: 2, sampleRate });
@@ -101,16 +113,21 @@ describe('recordings of every kind', () => {
       // AAC without a container says nothing of the samples that its encoder put before the first.
       const delay = name === 'a.aac' ? 1_024 / 44.1 : 0;
       await using scratch = await media.scratch();
-      for (const [fromMs, toMs] of [
+      const spans = [
         [0, 20_000],
         [3_137, 10_000],
-        [29_001, 44_003],
         [51_130, 65_000],
-      ] as const) {
+      ] as const;
+      const parts: string[] = [];
+      for (const [fromMs, toMs] of spans) {
         const part = await media.part(file, fromMs, toMs, scratch, never);
         assert.equal(part.contentType, 'audio/flac');
         assert.equal(part.bytes, statSync(part.file).size);
-        const begun = burstsIn(part.file).map((at) => at + fromMs - delay);
+        parts.push(part.file);
+      }
+      const heard = burstsInEach(parts);
+      for (const [n, [fromMs, toMs]] of spans.entries()) {
+        const begun = (heard[n] ?? []).map((at) => at + fromMs - delay);
         const wanted: number[] = [];
         for (let at = bursts.firstMs; at < toMs - 50; at += bursts.everyMs) if (at >= fromMs) wanted.push(at);
         // One that begins right at the edge may have lost its first samples to it.
@@ -183,10 +200,10 @@ describe('recordings of every kind', () => {
 
   test('a part of noise that is too large as FLAC goes as Opus, without metadata of the file', async () => {
     const file = join(folder, 'noise.flac');
-    const noise = 'anoisesrc=d=880:c=white:r=16000:a=0.9';
+    const noise = 'anoisesrc=d=780:c=white:r=16000:a=0.9';
     ffmpeg('-f', 'lavfi', '-i', noise, '-metadata', 'title=secret title', '-metadata', 'artist=secret name', file);
     await using scratch = await media.scratch();
-    const part = await media.part(file, 0, 880_000, scratch, never);
+    const part = await media.part(file, 0, 780_000, scratch, never);
     assert.equal(part.contentType, 'audio/ogg');
     assert.ok(part.bytes < 6_000_000 && part.bytes > 1_000_000, `${part.bytes}`);
     assert.equal(readdirSync(scratch.dir).length, 1);
@@ -287,16 +304,18 @@ describe('files that lie', () => {
       'svg.wav': `<svg xmlns="http://www.w3.org/2000/svg"><image href="${url}/x.png"/></svg>`,
       'text.wav': 'Hello, I am a letter.\n'.repeat(200),
     };
+    const caged = ['hls.wav', 'hls-file.wav', 'concat.wav'];
     const bare = openMedia({ chains: chains.filter(({ kind }) => kind === 'none') });
     assert.equal((await bare.ready()).cage, 'none');
-    const both = Object.entries(files).flatMap(([name, content]) => [media, bare].map((by) => ({ name, content, by })));
-    for (const { name, content, by } of both) {
+    for (const [name, content] of Object.entries(files)) {
       const file = made(`lie-${name}`, content);
-      await assert.rejects(by.probe(file, never), refused('not_audio'), name);
-      await assert.rejects(by.hear(file, never), refused('not_audio'), name);
-      await using scratch = await by.scratch();
-      await assert.rejects(by.part(file, 0, 1_000, scratch, never), refused('damaged'), name);
+      await assert.rejects(bare.probe(file, never), refused('not_audio'), name);
+      await assert.rejects(bare.hear(file, never), refused('not_audio'), name);
+      await using scratch = await bare.scratch();
+      await assert.rejects(bare.part(file, 0, 1_000, scratch, never), refused('damaged'), name);
       assert.deepEqual(readdirSync(scratch.dir), []);
+      // In the cage the program gets the same words, and finds neither file nor network.
+      if (caged.includes(name)) await assert.rejects(media.hear(file, never), refused('not_audio'), name);
     }
     const silent = join(folder, 'silent.mov');
     ffmpeg('-f', 'lavfi', '-i', 'anullsrc=r=44100:cl=stereo', '-t', '20', '-c:a', 'pcm_s16le', silent);
@@ -336,7 +355,9 @@ describe('files that lie', () => {
     await assert.rejects(media.probe(file, never), refused('too_long'));
     // Its table says one second; its packets say more.
     const m4a = join(folder, 'long.m4a');
-    ffmpeg('-f', 'lavfi', '-i', 'anullsrc=r=8000:cl=mono', '-t', '11000', '-c:a', 'aac', '-b:a', '8k', m4a);
+    const short = join(folder, 'short.m4a');
+    ffmpeg('-f', 'lavfi', '-i', 'anullsrc=r=8000:cl=mono', '-t', '110', '-c:a', 'aac', '-b:a', '8k', short);
+    ffmpeg('-stream_loop', '100', '-i', short, '-c', 'copy', m4a);
     const head = readFileSync(m4a);
     for (const atom of ['mvhd', 'mdhd', 'tkhd']) {
       const at = head.indexOf(atom);
@@ -406,7 +427,7 @@ describe('files that lie', () => {
 
   test('a file that unpacks to more samples than three hours of music have is not decoded', async () => {
     const file = join(folder, 'bomb.flac');
-    ffmpeg('-f', 'lavfi', '-i', 'anullsrc=r=384000:cl=7.1', '-t', '20', '-c:a', 'flac', file);
+    ffmpeg('-f', 'lavfi', '-i', 'anullsrc=r=384000:cl=7.1', '-t', '2', '-c:a', 'flac', file);
     assert.ok(statSync(file).size < 500_000);
     await assert.rejects(media.probe(file, never), refused('unsupported'));
   });

@@ -21,9 +21,20 @@ export function makeBursts(folder: string, seconds: number): string {
   return file;
 }
 
+const samples = ['-f', 's16le', '-ac', '1', '-ar', '16000'];
+
 /** When each burst begins in a file, milliseconds: where its samples first reach a fifth of full scale. */
-export function burstsIn(file: string, ...options: string[]): number[] {
-  const bytes = ffmpeg(...options, '-i', file, '-f', 's16le', '-ac', '1', '-ar', '16000', '-');
+export const burstsIn = (file: string, ...options: string[]): number[] =>
+  burstsOf(ffmpeg(...options, '-i', file, ...samples, '-'));
+
+/** The same of several files, by one program. */
+export function burstsInEach(files: readonly string[]): number[][] {
+  const outputs = files.flatMap((file, n) => ['-map', `${n}:a`, ...samples, `${file}.samples`]);
+  ffmpeg(...files.flatMap((file) => ['-i', file]), ...outputs);
+  return files.map((file) => burstsOf(readFileSync(`${file}.samples`)));
+}
+
+function burstsOf(bytes: Buffer): number[] {
   const found: number[] = [];
   for (let at = 0; at + 1 < bytes.length; at += 2) {
     if (Math.abs(bytes.readInt16LE(at)) < 6_500) continue;
