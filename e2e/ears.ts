@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { protocols, secret, SpeechServer, type Spoken } from '../apps/server/src/features/speech/speech.testing.ts';
+import { protocols, secret, SpeechServer } from '../apps/server/src/features/speech/speech.testing.ts';
 import { until } from '../apps/server/src/testing.ts';
 import { earsOf, spokenIn } from '../apps/server/src/features/transcripts/transcripts.testing.ts';
 
@@ -21,21 +20,13 @@ export interface Ears extends AsyncDisposable {
 /** Starts it. */
 export async function openEars(): Promise<Ears> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-ears-'));
-  const known = new Map<string, Spoken[]>();
-  /** What is asked again is not decoded again. */
-  const hear = (audio: Buffer): Spoken[] => {
-    const hash = createHash('sha256').update(audio).digest('hex');
-    const words = known.get(hash) ?? spokenIn(audio);
-    known.set(hash, words);
-    return words;
-  };
   const server = await SpeechServer.listen(async (response, got) => {
     // Whether it can be reached at all, as each platform asks of its providers.
     if (!got.audio) {
       response.writeHead(404).end();
       return;
     }
-    const words = hear(got.audio);
+    const words = spokenIn(got.audio);
     const window = words[0]?.text ?? '';
     ears.asked.push(window);
     await ears.gate(window);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SettingName } from '../../config.ts';
 import {
+  createAccount,
   http,
   type HttpAnswer,
   openTest,
@@ -155,6 +156,24 @@ export class TranscriptsTest extends Recorder<TestAccount> implements AsyncDispo
     this.speech = speech;
     this.model = model;
     this.#stack = stack;
+  }
+
+  /** The same gateway and providers for another account, as nothing was asked yet. */
+  async fresh(says: Says = hearsTones): Promise<TranscriptsTest> {
+    const account = await createAccount(this.base.gateway);
+    this.speech.says = says;
+    this.speech.got.length = 0;
+    return new TranscriptsTest({ ...this.base, account }, this.speech, this.model, new AsyncDisposableStack());
+  }
+
+  /** Asks the database meanwhile: a whole answer for each look takes more of the processor than the processing. */
+  override async over(id: string, ms?: number) {
+    const { sql } = this.base.gateway.kernel;
+    await until(async () => {
+      const over = await sql`select from transcripts.transcripts where id = ${id} and state in ('ready', 'failed')`;
+      return over.length > 0;
+    }, ms);
+    return super.over(id, ms);
   }
 
   /** What the provider of speech was asked. */
