@@ -79,7 +79,14 @@ export const mePreparations: Record<string, Preparation> = {
   'system.backups': { before: operate },
   'system.backUp': { before: operate },
   'system.setBackupPlace': { before: operate },
-  'system.removeBackupPlace': { before: operate },
+  'system.removeBackupPlace': {
+    // One is there each time: what a call does went by whether another example had chosen one before.
+    async before(scene) {
+      await operate(scene);
+      const { kernel } = scene.gateway;
+      await writePlace(kernel.sql, kernel, { place: await scene.id('backupPlace') });
+    },
+  },
   'system.listBackups': { before: operate },
   'system.readBackup': { before: operate },
   'accounts.list': { before: operate },
