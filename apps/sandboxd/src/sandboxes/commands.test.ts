@@ -180,7 +180,7 @@ while True: pass`;
       assert.equal((await daemon.exec(id, { cmd: ['echo', 'here'] })).stdout, 'here\n');
     });
 
-    test('a cell has its value, its output, its error and the state of those before', async () => {
+    inGuest('a cell has its value, its output, its error and the state of those before', async () => {
       await daemon.code(id, 'import sys\nvalue = 41');
       const good = await daemon.code(id, 'print("out"); print("err", file=sys.stderr)\nvalue + 1');
       assert.deepEqual([good.result, good.stdout, good.stderr, good.error], ['42', 'out\n', 'err\n', null]);
@@ -209,7 +209,7 @@ while True: pass`;
       assert.equal((await daemon.code(id, '1 + 1')).result, '2');
     });
 
-    test('what user code says in the name of the kernel ends the kernel at most', async () => {
+    inGuest('what user code says in the name of the kernel ends the kernel at most', async () => {
       const say = (text: string): string =>
         `import os\nfor fd in range(3, 64):\n  try: os.write(fd, ${text})\n  except OSError: pass`;
       const told = await daemon.code(id, say(`b'{"images": 5, "result": {"a": []}, "error": {"name": 1}}\\n'`));
