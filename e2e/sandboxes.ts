@@ -32,7 +32,16 @@ export const ownSandboxes: Record<string, string> = {
 export const withoutSandboxes = images === undefined ? 'no sandboxes on this machine' : false;
 
 /** What commands and code of the standard library do without: nine tenths of the image that the tests share. */
-const leftOut = ['lib/python3', 'local', 'share', 'lib/git-core'];
+const leftOut = [
+  'lib/python3',
+  'local',
+  'share',
+  'lib/git-core',
+  'lib/file',
+  'lib/x86_64-linux-gnu/perl',
+  'lib/x86_64-linux-gnu/gconv',
+  'lib/x86_64-linux-gnu/lapack',
+];
 
 /**
  * Makes a folder of images with a smaller `svc-base`, for tests that send one elsewhere: the whole one is packed in 12 s of

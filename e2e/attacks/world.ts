@@ -51,12 +51,10 @@ export async function openWorld(environment: Record<string, string> = noSandboxe
     for (const key of Object.values(keys)) await destroySandboxes(platform.url, key);
   });
   const svc = (args: readonly string[]) => run([...args, '--data-dir', dataDir]);
-  const levels = ['--tool-level', 'l3_sandbox', '--subscription', 'active'];
   const emails = { owner: 'owner@localhost', thief: 'thief@example.test', careless: 'careless@example.test' };
   for (const person of ['thief', 'careless'] as const) {
     const email = emails[person];
-    await required(svc(['accounts', 'create', '--email', email]));
-    await required(svc(['accounts', 'set', '--email', email, ...levels]));
+    await required(svc(['accounts', 'create', '--email', email, '--tool-level', 'l3_sandbox']));
     const { stdout } = await required(svc(['keys', 'create', '--email', email, '--name', person, '--json']));
     keys[person] = (JSON.parse(stdout) as { key: string }).key;
   }
