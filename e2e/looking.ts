@@ -5,7 +5,6 @@ import { findRunning } from '../apps/server/src/postgres/embedded.ts';
 
 /** Commands that only look, as README and `--help` name them. */
 export const looks: readonly (readonly string[])[] = [
-  [],
   ['--help'],
   ['--version'],
   ['settings'],
@@ -15,9 +14,13 @@ export const looks: readonly (readonly string[])[] = [
   ['migrate', '--dry-run'],
   ['images', 'list'],
   ['doctor'],
+  ['keys', 'list'],
+];
+
+/** The others of the features: they open what `keys list` opens, and are run without a process of their own. */
+export const looksOfFeatures: readonly (readonly string[])[] = [
   ['accounts', 'list'],
   ['accounts', 'show'],
-  ['keys', 'list'],
   ['keys', 'tree'],
   ['audit'],
   ['wallet', 'show'],

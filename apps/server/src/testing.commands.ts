@@ -2,15 +2,14 @@ import { Command } from 'commander';
 import { deletionCommands } from './features/accounts/index.ts';
 import { orgRemovalCommands } from './features/orgs/index.ts';
 import { accountDeletion, manifests, orgRemoval } from './features.ts';
-import { format, type Run } from './kernel/commands.ts';
-import type { Kernel } from './kernel/kernel.ts';
+import { type Admin, format, type Run } from './kernel/commands.ts';
 import type { HttpAnswer } from './testing.ts';
 
 /** Runs a command line as `svc` does, on a gateway's own database; answers what it would print as JSON. */
 type Svc = (...line: string[]) => Promise<HttpAnswer['body']>;
 
 /** Makes the runner of all commands of features; `parts`: of a deletion. */
-export function svcOf(gateway: { readonly kernel: Kernel }, parts = accountDeletion): Svc {
+export function svcOf(gateway: { readonly kernel: Admin }, parts = accountDeletion): Svc {
   return async (...line) => {
     let result: unknown;
     const run: Run =
