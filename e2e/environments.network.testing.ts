@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { TestContext } from 'node:test';
-import { isAlive, temporaryDirectory } from '../apps/host/src/testing.ts';
+import { isAlive, type Lifetime, temporaryDirectory } from '../apps/host/src/testing.ts';
 import { until } from '../apps/server/src/testing.ts';
 
 // Where the path of a user does not have it.
@@ -134,8 +133,8 @@ export const withoutNetworks: string | false = await (async () => {
   }
 })();
 
-/** Starts a program of these tests in a place, until the test ends; answers its first line, and its process. */
-async function startIn(context: TestContext, place: Place, program: 'door' | 'server', ...words: string[]) {
+/** Starts a program of these tests in a place, until a lifetime ends; answers its first line, and its process. */
+async function startIn(context: Lifetime, place: Place, program: 'door' | 'server', ...words: string[]) {
   const file = join(import.meta.dirname, `environments.network.${program}.ts`);
   const [command, ...args] = [...place.through, process.execPath, file, ...words] as [string, ...string[]];
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -148,14 +147,14 @@ async function startIn(context: TestContext, place: Place, program: 'door' | 'se
 }
 
 /** Starts a server in a place: the port of it there, and a socket by which it is asked from anywhere. */
-export async function startServer(context: TestContext, place: Place) {
+export async function startServer(context: Lifetime, place: Place) {
   const control = join(await temporaryDirectory(context), 's');
   const { line, pid } = await startIn(context, place, 'server', control);
   return { port: Number(line), pid, control, process: readFileSync(`/proc/${pid}/comm`, 'utf8').trim() };
 }
 
 /** Opens a door to a port of the loopback of a place; answers the socket that is it. */
-export async function openDoor(context: TestContext, place: Place, port: number): Promise<string> {
+export async function openDoor(context: Lifetime, place: Place, port: number): Promise<string> {
   const path = join(await temporaryDirectory(context), 's');
   await startIn(context, place, 'door', path, String(port));
   return path;
