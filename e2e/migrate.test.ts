@@ -3,23 +3,17 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { missingOf } from '../apps/server/src/kernel/db/applied.ts';
+import { openDatabase, type Sql } from '../apps/server/src/kernel/db/db.ts';
+import { rehearse } from '../apps/server/src/kernel/db/rehearse.ts';
+import { migratedText } from '../apps/server/src/migrate.command.ts';
 import { findRunning } from '../apps/server/src/postgres/embedded.ts';
+import { prepareDatabase } from '../apps/server/src/resources.ts';
 import { asked, schemaOf } from './looking.ts';
-import {
-  freePort,
-  killAll,
-  makeRealClusters,
-  noSandboxes,
-  type Platform,
-  run,
-  startPlatform,
-  temporaryFolder,
-} from './platform.ts';
+import { freePort, killAll, noSandboxes, type Platform, run, startPlatform, temporaryFolder } from './platform.ts';
 
 const name = '0369.metering.by_sandbox';
 const index = "select 1 as there from pg_indexes where indexname = 'spans_sandbox'";
-
-makeRealClusters();
 
 describe('svc migrate', () => {
   const folder = temporaryFolder();
@@ -30,12 +24,22 @@ describe('svc migrate', () => {
     platform = await startPlatform(dataDir, await freePort());
   });
   after(async () => {
-    await platform.end();
     killAll();
     await folder.remove();
   });
   const migrate = (words: readonly string[], settings: Record<string, string> = { SVC_DATA_DIR: dataDir }) =>
     run(['migrate', ...words], { ...noSandboxes, ...settings });
+  const target = () => ({ embedded: findRunning(dataDir) ?? assert.fail('no database runs'), database: 'svc' });
+  /** What the command does, in this process. */
+  const inDatabase = async <T>(work: (sql: Sql) => Promise<T>): Promise<T> => {
+    const sql = openDatabase(target(), 2);
+    try {
+      return await work(sql);
+    } finally {
+      await sql.end({ timeout: 1 });
+    }
+  };
+  const apply = () => prepareDatabase(target(), () => {});
   /** As a version has it that is one migration older. */
   const goBack = async (): Promise<void> => {
     await asked(dataDir, `delete from kernel.migrations where name = '${name}'`);
@@ -43,16 +47,10 @@ describe('svc migrate', () => {
   };
 
   test('says what is missing, tries it without a trace, and applies it, beside a platform that runs', async () => {
-    assert.deepEqual(await migrate(['--check']), {
-      code: 0,
-      stdout: 'the database has every migration of this version\n',
-      stderr: '',
-    });
     await goBack();
     const before = await schemaOf(dataDir);
     const { code, stdout } = await migrate(['--check']);
     assert.deepEqual([code, stdout], [1, `missing  ${name}\n`]);
-    assert.deepEqual(JSON.parse((await migrate(['--check', '--json'])).stdout), { missing: [name] });
     const tried = await migrate(['--dry-run']);
     assert.equal(tried.code, 0);
     assert.match(
@@ -62,31 +60,37 @@ describe('svc migrate', () => {
     assert.deepEqual([await schemaOf(dataDir), await asked(dataDir, index)], [before, []]);
     assert.deepEqual(await migrate([]), { code: 0, stdout: `applied  ${name}\n`, stderr: '' });
     assert.equal((await asked(dataDir, index)).length, 1);
-    assert.deepEqual(JSON.parse((await migrate(['--json'])).stdout), { applied: [] });
+    assert.deepEqual(await apply(), []);
+    const over = await migrate(['--check', '--json']);
+    assert.deepEqual([over.code, JSON.parse(over.stdout), over.stderr], [0, { missing: [] }, '']);
+    assert.equal(migratedText({ missing: [] }), 'the database has every migration of this version');
     assert.equal((await fetch(`${platform.url}/health/ready`)).status, 200);
   });
 
   test('a migration that would fail is named by --dry-run, with what the database says', async () => {
     await asked(dataDir, `delete from kernel.migrations where name = '${name}'`);
-    const tried = await migrate(['--dry-run']);
+    const tried = await inDatabase(async (sql) => rehearse(sql, await missingOf(sql)));
     const applied = await migrate([]);
     await asked(dataDir, 'drop index metering.spans_sandbox');
-    assert.match(tried.stdout, new RegExp(`^-- ${name}: failed: relation "spans_sandbox" already exists\n`));
+    assert.match(
+      migratedText({ rehearsed: tried }),
+      new RegExp(`^-- ${name}: failed: relation "spans_sandbox" already exists\n`),
+    );
     assert.deepEqual([applied.code, /already exists/.test(applied.stderr)], [1, true]);
-    assert.equal((await migrate([])).code, 0);
+    assert.deepEqual(await apply(), [name]);
   });
 
   test('applies nothing to the database of a newer version, and says so', async () => {
     await goBack();
     await asked(dataDir, "insert into kernel.migrations (name, checksum) values ('9999.kernel.future', 'x')");
-    for (const words of [[], ['--check'], ['--dry-run']]) {
-      const { code, stdout, stderr } = await migrate(words);
-      assert.deepEqual([code, stdout], [1, '']);
-      assert.match(stderr, /^svc: a newer version of svc has changed this database \(9999\.kernel\.future\).*\n$/);
-    }
+    const { code, stdout, stderr } = await migrate([]);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /^svc: a newer version of svc has changed this database \(9999\.kernel\.future\).*\n$/);
+    // As --check and --dry-run begin.
+    await assert.rejects(inDatabase(missingOf), /^CommandError: a newer version of svc has changed this database/);
     assert.deepEqual(await asked(dataDir, index), []);
     await asked(dataDir, "delete from kernel.migrations where name = '9999.kernel.future'");
-    assert.equal((await migrate([])).code, 0);
+    assert.deepEqual(await apply(), [name]);
   });
 
   test('works with a database that is given by URL', async () => {
@@ -105,7 +109,7 @@ describe('svc migrate', () => {
       [(await migrate(['--check'], url)).code, (await migrate([], url)).stdout],
       [1, `applied  ${name}\n`],
     );
-    assert.equal((await migrate(['--check'], url)).code, 0);
+    assert.deepEqual(await inDatabase(missingOf), []);
     door.close();
   });
 
@@ -114,7 +118,6 @@ describe('svc migrate', () => {
     await platform.end();
     assert.equal((await migrate([])).stdout, `applied  ${name}\n`);
     assert.equal(findRunning(dataDir), undefined);
-    platform = await startPlatform(dataDir, platform.port);
   });
 
   test('a data dir that no platform used is left alone', async () => {
