@@ -10,11 +10,11 @@ import { freePort, killAll, startPlatform, temporaryFolder } from './platform.ts
  * Each takes 3 s; `SVC_TEST_KILLS=200` for more. Torture breaks every statement of such writes; this is all of them
  * at once.
  */
-const kills = Number(process.env['SVC_TEST_KILLS'] ?? 3);
+const kills = Number(process.env['SVC_TEST_KILLS'] ?? 2);
 /** Writes that were acknowledged, some of each kind among them, before the platform is killed. */
 const enough = 20;
 /** Monitors and the pings that are sent to each, all in one burst. */
-const burst = { monitors: 30, pings: 90 };
+const burst = { monitors: 10, pings: 60 };
 
 /** What was acknowledged: ids of keys and prompts, texts of pings by monitor. */
 interface Acknowledged {
