@@ -28,7 +28,7 @@ const environment = (dataDir: string, more: Record<string, string> = {}) => ({
 });
 /** The settings that a command finds which is told the data dir alone; these commands run in this process. */
 const configOf = (dataDir: string, running?: (dataDir: string) => Given, more: Given = {}) =>
-  readConfig(environment(dataDir, more as Record<string, string>), running).config;
+  readConfig(environment(dataDir, more), running).config;
 const statusOf = async (dataDir: string) => {
   const found = await status(configOf(dataDir));
   return { code: statusCode(found), ...found };
