@@ -6,9 +6,10 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { before, type TestContext, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import {
   type HostCommand,
+  type Lifetime,
   startFile,
   startLineOnTerminal,
   temporaryDirectory,
@@ -51,7 +52,7 @@ async function person(): Promise<{ id: string; email: string }> {
 }
 
 /** A machine with the one file, on which nobody is signed in yet. */
-async function machine(context: TestContext) {
+async function machine(context: Lifetime) {
   const home = await temporaryDirectory(context);
   const file = join(home, 'host.mjs');
   await writeFile(file, program);
@@ -80,7 +81,7 @@ async function allow(browser: Browser, at: string | Awaited<ReturnType<Browser['
 
 /** Signs a machine in by its own browser; answers what its terminal showed. */
 async function signInByBrowser(
-  context: TestContext,
+  context: Lifetime,
   m: Awaited<ReturnType<typeof machine>>,
   email: string,
   { words = [], except = '' }: { words?: string[]; except?: string } = {},
@@ -116,37 +117,6 @@ async function signInByCode(m: Awaited<ReturnType<typeof machine>>, email: strin
   assert.equal(done.status, 200, done.html);
   assert.equal(await command.ended, 0, command.stderr());
 }
-
-test('login opens the browser, takes the answer at a port of its own, and later commands use the key', async (context) => {
-  const [m, { email }] = [await machine(context), await person()];
-  const { baseUrl, authUrl } = t.gateway.kernel.config;
-  const { screen, address, html } = await signInByBrowser(context, m, email, { except: 'prompts' });
-  assert.ok(address.startsWith(`${authUrl.replace('127.0.0.1', 'localhost')}/authorize?`), address);
-  assert.match(html, /You can close this window/);
-  assert.match(screen, /not allowed: prompts/);
-
-  const { url, key, scopes } = await m.profile();
-  assert.equal(url, baseUrl);
-  assert.ok(!scopes.includes('prompts') && scopes.includes('sessions'), String(scopes));
-  assert.ok(!screen.includes(key as string));
-  assert.equal((await stat(join(m.folder, 'default.json'))).mode & 0o777, 0o600);
-  assert.equal((await stat(m.folder)).mode & 0o777, 0o700);
-  assert.deepEqual((await readdir(m.folder)).sort(), ['default.json', 'device.json']);
-
-  for (const [program, answer] of [
-    ['session', '{"sessions":[]}'],
-    ['host', '{"hosts":[]}'],
-    ['env', '{"environments":[]}'],
-  ] as const) {
-    const listed = await m.ran(program, 'list', '--json');
-    assert.deepEqual([listed.code, listed.stdout], [0, `${answer}\n`], listed.stderr);
-  }
-  const kept = await m.ran('prompt', 'add', 'later');
-  assert.equal(kept.code, 1);
-  assert.match(kept.stderr, /403 forbidden: this key lacks the scope "prompts"/);
-  const who = await m.ran('whoami');
-  assert.match(who.stdout, new RegExp(email), who.stderr);
-});
 
 test('a code that is typed in another browser signs a machine in, and a second sign-in replaces the key', async (context) => {
   const [m, { email }] = [await machine(context), await person()];
@@ -186,36 +156,74 @@ test('two profiles are side by side, also of one account, and logout revokes the
   assert.match(gone.stderr, /nobody is signed in as the profile "work": svc login --profile work/);
 });
 
-test('a key goes to no other platform than the one that made it', async (context) => {
-  const [m, { email }] = [await machine(context), await person()];
-  await signInByBrowser(context, m, email);
-  let calls = 0;
-  const other = createServer((_request, response) => {
-    calls += 1;
-    response.writeHead(404).end();
-  }).listen(0, '127.0.0.1');
-  context.after(() => other.close());
-  await once(other, 'listening');
-  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-  const refused = await m.ran('session', 'list', '--url', url);
-  assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /the profile "default" is signed in at .+, not at /);
-  assert.equal(calls, 0);
-});
+describe('a machine on which somebody signs in, until the key is revoked', () => {
+  const stack = new AsyncDisposableStack();
+  let m: Awaited<ReturnType<typeof machine>>;
+  let owner: Awaited<ReturnType<typeof person>>;
+  let shown: Awaited<ReturnType<typeof signInByBrowser>>;
+  before(async () => {
+    const lifetime: Lifetime = { after: (work) => stack.defer(async () => void (await work())) };
+    [m, owner] = [await machine(lifetime), await person()];
+    shown = await signInByBrowser(lifetime, m, owner.email, { except: 'prompts' });
+  });
+  after(() => stack.disposeAsync());
 
-test('a key that was revoked elsewhere: commands say how to sign in again, and logout still removes it', async (context) => {
-  const [m, { email, id }] = [await machine(context), await person()];
-  const { gateway } = t;
-  await signInByBrowser(context, m, email);
-  const { key_id: keyId } = await m.profile();
-  await gateway.kernel
-    .sql`update keys.keys set status = 'revoked' where id = ${keyId as string} and account_id = ${id}`;
-  await gateway.kernel.gateways.announce('credentials.changed', { accountId: id });
-  const refused = await m.ran('env', 'list');
-  assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /401 invalid_api_key: .+; sign in again: svc login http/);
-  const out = await m.ran('logout');
-  assert.equal(out.code, 0);
-  assert.match(out.stderr, /did not take the key any more/);
-  assert.equal((await m.ran('whoami')).code, 1);
+  test('login opens the browser, takes the answer at a port of its own, and later commands use the key', async () => {
+    const { baseUrl, authUrl } = t.gateway.kernel.config;
+    const { screen, address, html } = shown;
+    assert.ok(address.startsWith(`${authUrl.replace('127.0.0.1', 'localhost')}/authorize?`), address);
+    assert.match(html, /You can close this window/);
+    assert.match(screen, /not allowed: prompts/);
+
+    const { url, key, scopes } = await m.profile();
+    assert.equal(url, baseUrl);
+    assert.ok(!scopes.includes('prompts') && scopes.includes('sessions'), String(scopes));
+    assert.ok(!screen.includes(key as string));
+    assert.equal((await stat(join(m.folder, 'default.json'))).mode & 0o777, 0o600);
+    assert.equal((await stat(m.folder)).mode & 0o777, 0o700);
+    assert.deepEqual((await readdir(m.folder)).sort(), ['default.json', 'device.json']);
+
+    for (const [program, answer] of [
+      ['session', '{"sessions":[]}'],
+      ['host', '{"hosts":[]}'],
+    ] as const) {
+      const listed = await m.ran(program, 'list', '--json');
+      assert.deepEqual([listed.code, listed.stdout], [0, `${answer}\n`], listed.stderr);
+    }
+    const kept = await m.ran('prompt', 'add', 'later');
+    assert.equal(kept.code, 1);
+    assert.match(kept.stderr, /403 forbidden: this key lacks the scope "prompts"/);
+    const who = await m.ran('whoami');
+    assert.match(who.stdout, new RegExp(owner.email), who.stderr);
+  });
+
+  test('a key goes to no other platform than the one that made it', async (context) => {
+    let calls = 0;
+    const other = createServer((_request, response) => {
+      calls += 1;
+      response.writeHead(404).end();
+    }).listen(0, '127.0.0.1');
+    context.after(() => other.close());
+    await once(other, 'listening');
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const refused = await m.ran('session', 'list', '--url', url);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /the profile "default" is signed in at .+, not at /);
+    assert.equal(calls, 0);
+  });
+
+  test('a key that was revoked elsewhere: commands say how to sign in again, and logout still removes it', async () => {
+    const { gateway } = t;
+    const { key_id: keyId } = await m.profile();
+    await gateway.kernel
+      .sql`update keys.keys set status = 'revoked' where id = ${keyId as string} and account_id = ${owner.id}`;
+    await gateway.kernel.gateways.announce('credentials.changed', { accountId: owner.id });
+    const refused = await m.ran('env', 'list');
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /401 invalid_api_key: .+; sign in again: svc login http/);
+    const out = await m.ran('logout');
+    assert.equal(out.code, 0);
+    assert.match(out.stderr, /did not take the key any more/);
+    assert.equal((await m.ran('whoami')).code, 1);
+  });
 });
