@@ -62,8 +62,9 @@ describe('schedules on real machines', () => {
     assert.match(screen, /approved [0-9a-f]{64}/);
   }
 
-  async function until<T>(look: () => Promise<T | undefined>, what: string, ms = 150_000): Promise<T> {
-    for (const end = performance.now() + ms; performance.now() < end; await sleep(100)) {
+  async function until<T>(look: () => Promise<T | undefined>, what: string, everyMs = 250): Promise<T> {
+    const ms = 150_000;
+    for (const end = performance.now() + ms; performance.now() < end; await sleep(everyMs)) {
       const found = await look();
       if (found !== undefined) return found;
     }
@@ -137,11 +138,15 @@ describe('schedules on real machines', () => {
     await until(async () => (await runsOf()).find(({ state }) => state === 'succeeded'), 'a run over the platform');
     assert.equal(await platform.end('SIGKILL'), 'SIGKILL');
     assert.equal(await first.daemon.end(), 0);
-    const fired = await until(async () => {
-      const words = ['host', 'fire', schedule.id, '--state-dir', stateOf('native'), '--roots', rootOf('native')];
-      const { stdout } = await run(words, { SVC_BASE_URL: platform.url });
-      return stdout === 'the slot was run\n' ? true : undefined;
-    }, 'the machine ran a slot by itself');
+    const fired = await until(
+      async () => {
+        const words = ['host', 'fire', schedule.id, '--state-dir', stateOf('native'), '--roots', rootOf('native')];
+        const { stdout } = await run(words, { SVC_BASE_URL: platform.url });
+        return stdout === 'the slot was run\n' ? true : undefined;
+      },
+      'the machine ran a slot by itself',
+      1_500,
+    );
     assert.ok(fired);
     const { key } = platform;
     platform = { ...(await startPlatform(platform.dataDir, platform.port)), key };
