@@ -150,7 +150,7 @@ test('ports: published ones alone unless the policy of the machine says otherwis
   const port = await echoServer(context);
   await assert.rejects(s.attach(`kind=port&port=${port}`), { status: 403, message: /is not published/ });
   await s.call('PUT', `/ports/${port}`, { visibility: 'owner' });
-  const bytes = randomBytes(16 * 1024 * 1024);
+  const bytes = randomBytes(4 * 1024 * 1024);
   const expected = createHash('sha256').update(bytes).digest('hex');
   assert.equal(await sent(await s.attach(`kind=port&port=${port}`), bytes), expected);
   const small = randomBytes(10_000);
@@ -215,11 +215,10 @@ test('a machine whose disk is full is not usable, though its daemon reports, and
 });
 
 test('an environment that is put aside is forgotten by its machine, which serves again once it is enrolled again', async (context) => {
-  const s = await enrol(context);
-  const daemon = s.start();
-  await s.usable();
+  // The last: this is the machine of the other tests.
+  const s = await usable(context, {});
   await s.call('POST', '/archive');
-  await daemon.says(/is served no more/);
+  await s.daemon().says(/is served no more/);
   assert.deepEqual(JSON.parse(await readFile(join(s.stateDir, 'environments.json'), 'utf8')), []);
   const { token } = (await s.call('POST', '/enroll-token')).body;
   const again = startCommand(context, ['enroll', token, '--state-dir', s.stateDir, '--url', s.url], { HOME: s.root });

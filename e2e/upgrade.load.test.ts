@@ -17,6 +17,8 @@ const settings = {
   SVC_QUOTA_MONITORS: '100000',
 };
 const perSecond = 50;
+/** Requests that a step of the upgrade waits for. */
+const enough = 50;
 
 /** A release that runs on the data dir. */
 interface Gateway extends Running {
@@ -170,7 +172,7 @@ async function upgrade(
   const load = new Load([a, b], a.key);
   await load.begin();
   const answered = (at: Gateway, count: number) => until(() => (load.served.get(at.url) ?? 0) >= count);
-  await answered(b, 100);
+  await answered(b, enough);
   const over = Promise.withResolvers<void>();
   const held = reading(dataDir, tables, over.promise);
   const migrating = start(['migrate', '--data-dir', dataDir], noSandboxes, next);
@@ -182,17 +184,16 @@ async function upgrade(
   await until(() => migrating.process.exitCode !== null);
   assert.equal(migrating.process.exitCode, 0, migrating.output());
   const made = load.made;
-  await until(() => load.made >= made + 100);
+  await until(() => load.made >= made + enough);
   const c = await startGateway(next, dataDir);
   load.gateways = [b, c, a];
   assert.equal(await a.end(), 0);
   load.gateways = [b, c];
-  await answered(c, 100);
+  await answered(c, enough);
   load.gateways = [c, b];
   assert.equal(await b.end(), 0);
   load.gateways = [c];
-  const until100 = load.served.get(c.url) ?? 0;
-  await answered(c, until100 + 100);
+  await answered(c, (load.served.get(c.url) ?? 0) + enough);
   return { load, gateway: c, output: migrating.output() };
 }
 
@@ -242,11 +243,11 @@ describe('an upgrade under load', () => {
     assert.equal(await gateway.end(), 0);
     load.gateways = [back];
     const served = load.served.get(back.url) ?? 0;
-    await until(() => (load.served.get(back.url) ?? 0) >= served + 100);
+    await until(() => (load.served.get(back.url) ?? 0) >= served + enough);
     const made = await load.end();
     t.diagnostic(`${made} requests, ${load.again} of them at a second gateway`);
     assert.deepEqual(load.failures, []);
-    assert.ok(made >= 500);
+    assert.ok(made >= 5 * enough);
     assert.equal(await back.end(), 0);
   });
 });

@@ -16,7 +16,7 @@ import { openStore, type Store } from './stores.ts';
 
 const mib = 1024 * 1024;
 /** Of each store; each takes 3 s. */
-const kills = Number(process.env['SVC_TEST_KILLS'] ?? 3);
+const kills = Number(process.env['SVC_TEST_KILLS'] ?? 2);
 const seed = suiteSeed;
 const canMount = process.getuid?.() === 0 && process.platform === 'linux';
 
@@ -102,8 +102,8 @@ for (const kind of ['files', 'S3'] as const) {
     test(`a gateway that is killed ${kills} times while a file comes loses no byte, and HEAD never says more than is stored`, {
       timeout: 600_000 + 60_000 * kills,
     }, async () => {
-      const file = randomBytes(30 * mib + Math.floor(random() * mib));
-      const chunkSize = mib + Math.floor(random() * 7 * mib);
+      const file = randomBytes(16 * mib + Math.floor(random() * mib));
+      const chunkSize = mib + Math.floor(random() * 4 * mib);
       let sent = 0;
       const { upload, done } = send({ ...platform, key }, file, {
         chunkSize,
@@ -139,7 +139,7 @@ for (const kind of ['files', 'S3'] as const) {
 
     test('two clients that send one file through two gateways end with the file, while a third stalls', async () => {
       const second = await begin();
-      const file = randomBytes(8 * mib);
+      const file = randomBytes(4 * mib);
       const upload = await beginUpload(platform, { key }, file.length);
       const stalled = openPatch(upload, { key }, 0, mib);
       stalled.patch.write(randomBytes(mib / 2));
