@@ -185,6 +185,28 @@ describe('rotation of the master key', () => {
     await starting;
   });
 
+  test('a part that was frozen while it wrote is named instead of waited for, and nothing is changed', async (t) => {
+    const dataDir = folder();
+    t.after(() => rmSync(dataDir, { recursive: true }));
+    writeFileSync(join(dataDir, masterKeyFile), masterKey);
+    await using own = await openTest();
+    const { gateway, database } = own;
+    await gateway.close();
+    await asOwner(database, (sql) =>
+      inTransaction(sql, async (db) => {
+        await db`update kernel.gateways set lease_until = now()`;
+        await assert.rejects(
+          rotateMasterKey(config(database, dataDir), undefined, { lockMs: 100 }),
+          /end it \(kill -9\)/,
+        );
+      }),
+    );
+    assert.equal(readFileSync(join(dataDir, masterKeyFile), 'utf8'), masterKey);
+    // The same again, as it says.
+    await rotateMasterKey(config(database, dataDir), undefined);
+    assert.notEqual(readFileSync(join(dataDir, masterKeyFile), 'utf8').trim(), masterKey);
+  });
+
   test('a gateway that was frozen while the key was rotated seals and opens nothing, and ends with the reason', async (t) => {
     const dataDir = folder();
     t.after(() => rmSync(dataDir, { recursive: true }));

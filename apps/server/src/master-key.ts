@@ -105,15 +105,20 @@ interface Rotation {
   next: string;
 }
 
+const lockNotAvailable = '55P03';
+const heldMessage =
+  'somebody holds rows of this database and does not go on, such as a part of the platform that was frozen while it wrote: ' +
+  'end it (kill -9), then run this again; nothing was changed';
+
 /**
  * Seals everything with a new master key, in one transaction, and puts the key in place: the one in `newKeyFile`, or a
  * generated one. Needs the platform stopped. Killed at any point it is finished by running it again. A value that cannot be
- * opened fails it and is named, unless `skipBroken`.
+ * opened fails it and is named, unless `skipBroken`. Whoever holds a row for longer than `lockMs` fails it too.
  */
 export async function rotateMasterKey(
   config: Config,
   newKeyFile: string | undefined,
-  { skipBroken = false }: { skipBroken?: boolean } = {},
+  { skipBroken = false, lockMs = 30_000 }: { skipBroken?: boolean; lockMs?: number } = {},
 ): Promise<Rotation> {
   const dataDir = findDataDir(config);
   const isSetting = config.masterKey !== undefined;
@@ -142,9 +147,12 @@ export async function rotateMasterKey(
     throw new CommandError(`a rotation to another key was begun; finish it without --new-key-file${other}`);
   }
   if (after === before) throw new CommandError('the new master key is the one in use');
-  const { count: sealed, broken } = await inTransaction(sql, (db) =>
-    reseal(db, { before, after, dataDir, skipBroken }),
-  );
+  const { count: sealed, broken } = await inTransaction(sql, async (db) => {
+    await db.unsafe(`set local lock_timeout = ${lockMs}`);
+    return reseal(db, { before, after, dataDir, skipBroken });
+  }).catch((error: unknown) => {
+    throw (error as { code?: unknown }).code === lockNotAvailable ? new CommandError(heldMessage) : error;
+  });
   const skipped = broken.length > 0 && { skipped: broken };
   if (isSetting) {
     const next = 'set SVC_MASTER_KEY (or the file it is read from) to the new key, then start the platform';
