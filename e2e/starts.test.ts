@@ -2,12 +2,23 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ensurePostgres, findRunning, stopPostgres } from '../apps/server/src/postgres/embedded.ts';
 import { isAlive } from '../apps/server/src/postgres/lock.ts';
 import { until } from '../apps/server/src/testing.ts';
 import { asked } from './looking.ts';
-import { freePort, killAll, noSandboxes, run, startPlatform, temporaryFolder, usedDataDir } from './platform.ts';
+import {
+  freePort,
+  killAll,
+  layCluster,
+  noSandboxes,
+  type Platform,
+  run,
+  startPlatform,
+  temporaryFolder,
+  usedDataDir,
+} from './platform.ts';
 
 const used = usedDataDir();
 after(() => used[Symbol.asyncDispose]());
@@ -16,7 +27,10 @@ after(() => used[Symbol.asyncDispose]());
  * Faults that make a start fail, at one point of it after the other: two in a first start, the others in a later one.
  */
 const faults: Record<string, (dataDir: string) => Promise<Record<string, string>>> = {
-  'a port that is in use': async () => ({ SVC_PORT: '1', SVC_HOST: '203.0.113.1' }),
+  'a port that is in use': async (dataDir) => {
+    layCluster(dataDir);
+    return { SVC_PORT: '1', SVC_HOST: '203.0.113.1' };
+  },
   'a schema of a newer version': async (dataDir) => {
     await used.lay(dataDir);
     const embedded = await ensurePostgres(dataDir);
@@ -66,37 +80,19 @@ describe('a start that fails', () => {
   }
 });
 
-describe('a platform that is frozen while its master key is rotated', () => {
-  after(killAll);
-
-  test('ends with the reason when it wakes up, and starts with the new key', async () => {
-    await using folder = temporaryFolder();
-    const dataDir = join(folder.path, 'data');
-    const platform = await startPlatform(dataDir, await freePort());
-    platform.process.kill('SIGSTOP');
-    const settings = { ...noSandboxes, SVC_DATA_DIR: dataDir };
-    // Its lease counts for a while.
-    await until(async () => (await asked(dataDir, 'select id from kernel.live_gateways_view')).length === 0);
-    const rotated = await run(['rotate-master-key'], settings);
-    assert.equal(rotated.code, 0, rotated.stderr);
-    const ended = once(platform.process, 'close');
-    platform.process.kill('SIGCONT');
-    assert.deepEqual(await ended, [1, null]);
-    assert.match(platform.output(), /^svc: the master key was rotated while this process was frozen/m);
-    const again = await startPlatform(dataDir, await freePort());
-    const headers = { authorization: `Bearer ${platform.key}` };
-    assert.equal((await fetch(`${again.url}/v1/devices`, { headers })).status, 200);
-    assert.equal(await again.end(), 0);
+describe('a platform that runs', () => {
+  const folder = temporaryFolder();
+  const dataDir = join(folder.path, 'data');
+  let platform: Platform;
+  before(async () => {
+    platform = await startPlatform(dataDir, await freePort());
   });
-});
+  after(async () => {
+    killAll();
+    await folder.remove();
+  });
 
-describe('a database that does not come back', () => {
-  after(killAll);
-
-  test("is tried again with pauses; the log says Postgres's own reason, once", async () => {
-    await using folder = temporaryFolder();
-    const dataDir = join(folder.path, 'data');
-    const platform = await startPlatform(dataDir, await freePort());
+  test("tries again, with pauses, a database that does not come back; the log says Postgres's own reason, once", async () => {
     const cluster = join(dataDir, 'postgres');
     const control = join(cluster, 'global/pg_control');
     const pid = Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]);
@@ -118,6 +114,33 @@ describe('a database that does not come back', () => {
       .map(([loop, lines]) => ({ loop, lines: lines.length }))
       .filter(({ loop, lines }) => lines > (loop === 'none' ? 25 : 4));
     assert.deepEqual(loudest, [], platform.output().slice(0, 20_000));
-    await platform.end();
+  });
+
+  test('ends with the reason when it was frozen while its master key was rotated, and starts with the new key', async () => {
+    const inTheMidst = () =>
+      asked(dataDir, `select pid from pg_stat_activity where application_name like 'svc %' and state like 'idle in%'`);
+    // Not while it holds rows: whoever rotates would be told to end it.
+    await until(async () => {
+      platform.process.kill('SIGSTOP');
+      if ((await inTheMidst()).length === 0) return true;
+      platform.process.kill('SIGCONT');
+      return false;
+    });
+    const settings = { ...noSandboxes, SVC_DATA_DIR: dataDir };
+    // Its lease counts for a while, and each look is a connection.
+    await until(async () => {
+      await delay(500);
+      return (await asked(dataDir, 'select id from kernel.live_gateways_view')).length === 0;
+    });
+    const rotated = await run(['rotate-master-key'], settings);
+    assert.equal(rotated.code, 0, rotated.stderr);
+    const ended = once(platform.process, 'close');
+    platform.process.kill('SIGCONT');
+    assert.deepEqual(await ended, [1, null]);
+    assert.match(platform.output(), /^svc: the master key was rotated while this process was frozen/m);
+    const again = await startPlatform(dataDir, await freePort());
+    const headers = { authorization: `Bearer ${platform.key}` };
+    assert.equal((await fetch(`${again.url}/v1/devices`, { headers })).status, 200);
+    assert.equal(await again.end(), 0);
   });
 });
