@@ -53,7 +53,10 @@ function testServer(): EmbeddedPostgres {
   return running;
 }
 
-/** One for all that this process makes and drops: a connection takes 40 ms of processor time. Nobody closes it: it goes when idle. */
+/**
+ * One for all that this process makes and drops: a connection takes 40 ms of processor time. Nobody closes it: it goes
+ * when idle.
+ */
 let admin: Sql | undefined;
 const asAdmin = <T>(work: (sql: Sql) => Promise<T>): Promise<T> =>
   work((admin ??= openDatabase({ embedded: testServer(), database: 'postgres' }, 1, { idle_timeout: 2 })));
@@ -93,7 +96,7 @@ export async function testDatabase(kind: 'migrated' | 'empty' | TestDatabase = '
 
 const databaseName = ({ target }: TestDatabase): string => ('database' in target ? target.database : template);
 
-/** Clones of the template in which nothing ran yet: a gateway on one looks for no migration, which takes two connections. */
+/** Clones of the template in which nothing ran yet: a gateway looks for no migration there, for two connections less. */
 const fresh = new WeakSet<DatabaseTarget>();
 
 /** Databases whose gateways had the node that all tests share. */

@@ -14,7 +14,7 @@ import { http, until } from '../../testing.ts';
 import { setOperator } from '../accounts/index.ts';
 import { go, HubTest, type Opened } from './hub.testing.ts';
 
-/** Each language and each size once: the one has other words, the other another menu, and neither asks for the other. */
+/** Each language and each size once: one has other words, the other another menu, and neither asks for the other. */
 const places = [
   ['en', 'phone'],
   ['ro', 'screen'],

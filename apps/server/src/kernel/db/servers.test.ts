@@ -100,8 +100,9 @@ describe('servers of the database', () => {
     try {
       const pid = async () => (await sql<{ pid: number }[]>`select pg_backend_pid() as pid`)[0]?.pid;
       let before: number | undefined;
-      // Longer than the 3 s after which a server that was asked is taken for dead. A busy machine may not open one in a second.
+      // A busy machine may not open one in a second.
       await until(async () => (before = await pid().catch(() => undefined)) !== undefined);
+      // Longer than the 3 s after which a server that was asked is taken for dead.
       await new Promise((resolve) => setTimeout(resolve, 4_000));
       assert.equal(await pid(), before);
       front.proxy.freeze();

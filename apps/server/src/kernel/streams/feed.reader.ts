@@ -45,8 +45,9 @@ const failedMs = 500;
 /** A client that takes nothing of its replay for so long is gone. */
 const stalledMs = 60_000;
 /**
- * The end steps back for an instant where a transaction of another database of the server ends (`kernel.feed_horizon`): a
- * cursor behind it, which may have been answered just before, is looked at so often before it is none of this feed.
+ * The end steps back for an instant where a transaction of another database of the server ends
+ * (`kernel.feed_horizon`): a cursor behind it, which may have been answered just before, is looked at so often before it
+ * is none of this feed.
  */
 const mostLooks = 4;
 const lookAgainMs = 25;
