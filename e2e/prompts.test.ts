@@ -207,10 +207,9 @@ describe('a prompt over two gateways and a daemon', () => {
     await live(task, () => Promise.resolve());
   });
 
-  // Between the others nothing is under way: what was acknowledged there is committed, as torture proves.
-  test('lives the same when a gateway is killed -9 while it is due, sent, or run', { timeout: 600_000 }, async () => {
+  test('lives the same when a gateway is killed -9 between any two of its steps', { timeout: 600_000 }, async () => {
     await live(`${task}. And this time with gateways that are killed between steps, one after the other.`, (step) =>
-      [0, 2, 3].includes(step) ? crash(step % 2) : Promise.resolve(),
+      crash(step % 2),
     );
   });
 

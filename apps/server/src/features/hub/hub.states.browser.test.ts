@@ -36,8 +36,8 @@ const paths = [
 ];
 
 /** `SVC_TEST_LOOKS=all` for every page in both ways; else each state of a page in one of them. */
-const areAll = process.env['SVC_TEST_LOOKS'] === 'all';
-const pathsOf = (way: number): string[] => (areAll ? paths : paths.filter((_, at) => at % 2 === way));
+const pathsOf = (way: number): string[] =>
+  process.env['SVC_TEST_LOOKS'] === 'all' ? paths : paths.filter((_, at) => at % 2 === way);
 
 /** Answers of the server, as a browser may get them. */
 const failing = (status: number, code: string, message: string) => (route: Route) =>
@@ -57,9 +57,7 @@ describe('the states of a page of the hub', { skip: noBrowser }, () => {
 
   /** Everything below `/v1` but who is signed in and the stream. */
   const answers = /\/v1\/(?!me$|me\?|events)/;
-  /** One component draws a state on every page: axe, which takes a second, looks at each fourth of them. */
-  const looks = ({ tab }: Opened, name: string, at = 0): Promise<void> =>
-    checkLooks(tab, `state.${name.replace(id, 'one')}`, at % 4 === 0 || areAll ? 'all' : 'widths');
+  const looks = ({ tab }: Opened, name: string): Promise<void> => checkLooks(tab, `state.${name.replace(id, 'one')}`);
 
   for (const [way, locale, size, colorScheme] of [
     [0, 'en', 'phone', 'dark'],
@@ -70,11 +68,11 @@ describe('the states of a page of the hub', { skip: noBrowser }, () => {
       const { tab, words, check } = opened;
       // It asks, and hears nothing.
       await tab.route(answers, () => {});
-      for (const [at, path] of pathsOf(way).entries()) {
+      for (const path of pathsOf(way)) {
         await turn(tab, path);
         await tab.locator('.ghost').locator('visible=true').first().waitFor();
         assert.ok(await tab.getByText(words.states.loading).first().isVisible());
-        await looks(opened, `loading.${path}.${colorScheme}`, at);
+        await looks(opened, `loading.${path}.${colorScheme}`);
       }
       check();
     });
@@ -83,13 +81,13 @@ describe('the states of a page of the hub', { skip: noBrowser }, () => {
       await using opened = await hub.person(locale, size, { colorScheme });
       const { tab, words, check } = opened;
       await tab.route(answers, failing(500, 'internal_error', 'SECRET OF THE SERVER'));
-      for (const [at, path] of pathsOf(1 - way).entries()) {
+      for (const path of pathsOf(1 - way)) {
         await turn(tab, path);
         const alert = tab.getByRole('alert').first();
         await alert.getByText(words.errors.codes.internal_error).waitFor();
         await alert.getByText(words.states.trace('trace-of-this')).waitFor();
         assert.equal(await tab.getByText('SECRET OF THE SERVER').count(), 0);
-        await looks(opened, `failed.${path}.${colorScheme}`, at);
+        await looks(opened, `failed.${path}.${colorScheme}`);
       }
       await turn(tab, '/heartbeats');
       const again = tab.getByRole('alert').first().getByRole('button', { name: words.retry, exact: true });

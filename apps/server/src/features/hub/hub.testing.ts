@@ -194,12 +194,10 @@ async function checkAloud(tab: Page, name: string, options: object): Promise<voi
 
 /**
  * A page is of its width at each size, and reads aloud without serious findings of axe. One look by axe is enough for a
- * page: a second language in the other color scheme is looked at for its `colors` alone, what one component draws on many
- * pages for its `widths` on most of them.
+ * page: a second language in the other color scheme is looked at for its `colors` alone.
  */
-export async function checkLooks(tab: Page, name: string, what: 'all' | 'colors' | 'widths' = 'all'): Promise<void> {
+export async function checkLooks(tab: Page, name: string, what: 'all' | 'colors' = 'all'): Promise<void> {
   await checkWidths(tab, name);
-  if (what === 'widths') return;
   await checkAloud(tab, name, what === 'all' ? {} : { runOnly: ['color-contrast'] });
 }
 

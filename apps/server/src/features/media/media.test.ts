@@ -116,6 +116,7 @@ describe('recordings of every kind', () => {
       const spans = [
         [0, 20_000],
         [3_137, 10_000],
+        [29_001, 44_003],
         [51_130, 65_000],
       ] as const;
       const parts: string[] = [];
@@ -304,18 +305,16 @@ describe('files that lie', () => {
       'svg.wav': `<svg xmlns="http://www.w3.org/2000/svg"><image href="${url}/x.png"/></svg>`,
       'text.wav': 'Hello, I am a letter.\n'.repeat(200),
     };
-    const caged = ['hls.wav', 'hls-file.wav', 'concat.wav'];
     const bare = openMedia({ chains: chains.filter(({ kind }) => kind === 'none') });
     assert.equal((await bare.ready()).cage, 'none');
-    for (const [name, content] of Object.entries(files)) {
+    const both = Object.entries(files).flatMap(([name, content]) => [media, bare].map((by) => ({ name, content, by })));
+    for (const { name, content, by } of both) {
       const file = made(`lie-${name}`, content);
-      await assert.rejects(bare.probe(file, never), refused('not_audio'), name);
-      await assert.rejects(bare.hear(file, never), refused('not_audio'), name);
-      await using scratch = await bare.scratch();
-      await assert.rejects(bare.part(file, 0, 1_000, scratch, never), refused('damaged'), name);
+      await assert.rejects(by.probe(file, never), refused('not_audio'), name);
+      await assert.rejects(by.hear(file, never), refused('not_audio'), name);
+      await using scratch = await by.scratch();
+      await assert.rejects(by.part(file, 0, 1_000, scratch, never), refused('damaged'), name);
       assert.deepEqual(readdirSync(scratch.dir), []);
-      // In the cage the program gets the same words, and finds neither file nor network.
-      if (caged.includes(name)) await assert.rejects(media.hear(file, never), refused('not_audio'), name);
     }
     const silent = join(folder, 'silent.mov');
     ffmpeg('-f', 'lavfi', '-i', 'anullsrc=r=44100:cl=stereo', '-t', '20', '-c:a', 'pcm_s16le', silent);
@@ -427,7 +426,7 @@ describe('files that lie', () => {
 
   test('a file that unpacks to more samples than three hours of music have is not decoded', async () => {
     const file = join(folder, 'bomb.flac');
-    ffmpeg('-f', 'lavfi', '-i', 'anullsrc=r=384000:cl=7.1', '-t', '2', '-c:a', 'flac', file);
+    ffmpeg('-f', 'lavfi', '-i', 'anullsrc=r=384000:cl=7.1', '-t', '20', '-c:a', 'flac', file);
     assert.ok(statSync(file).size < 500_000);
     await assert.rejects(media.probe(file, never), refused('unsupported'));
   });
