@@ -96,7 +96,7 @@ export async function testDatabase(kind: 'migrated' | 'empty' | TestDatabase = '
 
 const databaseName = ({ target }: TestDatabase): string => ('database' in target ? target.database : template);
 
-/** Clones of the template in which nothing ran yet: a gateway looks for no migration there, for two connections less. */
+/** Clones of the template in which nothing ran yet: a gateway looks for no migration there. */
 const fresh = new WeakSet<DatabaseTarget>();
 
 /** Databases whose gateways had the node that all tests share. */

@@ -66,8 +66,8 @@ async function limitRows(db: Db): Promise<void> {
 }
 
 /**
- * Allows no temporary table in a database: one may stand in the way of what a function of the owner means. A clone of the
- * database allows them again.
+ * Allows no temporary table in a database: one may stand in the way of what a function of the owner means. A clone of
+ * the database allows them again.
  */
 export const limitDatabase = async (db: Db, name: string): Promise<void> =>
   void (await db.unsafe(`revoke temporary on database ${quoteIdentifier(name)} from public`));

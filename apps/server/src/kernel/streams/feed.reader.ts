@@ -46,8 +46,8 @@ const failedMs = 500;
 const stalledMs = 60_000;
 /**
  * The end steps back for an instant where a transaction of another database of the server ends
- * (`kernel.feed_horizon`): a cursor behind it, which may have been answered just before, is looked at so often before it
- * is none of this feed.
+ * (`kernel.feed_horizon`): a cursor behind it, which may have been answered just before, is looked at so often before
+ * it is none of this feed.
  */
 const mostLooks = 4;
 const lookAgainMs = 25;
