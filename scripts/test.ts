@@ -224,7 +224,14 @@ async function end(): Promise<void> {
   scratch.remove();
   removeLeftAccounts();
 }
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end().then(() => process.exit(1)));
+let ending: Promise<void> | undefined;
+/** Ends the run early: its lanes end with what they had, and it is reported. A group of processes may be told twice. */
+function stop(signal: string): void {
+  if (ending) return;
+  giveUp(`the run was ended by ${signal}`, () => true);
+  ending = end();
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
 
 /**
  * Part of what a file does is waiting: with one lane more than processors these stood idle for four tenths of the time
@@ -238,7 +245,8 @@ const all = Array.from({ length: laneCount }, () => new PassThrough({ highWaterM
 const done = all.map((out) => runLane(out).finally(() => out.end()));
 for (const out of all) for await (const chunk of out) process.stdout.write(chunk);
 await Promise.all(done);
-const ended = await Promise.race([end().then(() => true), delay(ownEndMs, false)]);
+ending ??= end();
+const ended = await Promise.race([ending.then(() => true), delay(ownEndMs, false)]);
 if (!ended) {
   outcomeOf(total, '').faults.push(`the run's own sandbox node or database did not end within ${ownEndMs} ms`);
 }

@@ -163,8 +163,11 @@ async function follow(child: ChildProcess, limits: Limits, files: readonly strin
     if (message.type === 'start')
       at = { file: files.includes(message.file) ? message.file : at.file, name: message.name };
     else if (message.type === 'pass') of(message.file).passed += 1;
-    else if (message.type === 'fail') of(message.file).failures.push(message.text);
-    else if (message.type === 'skip') of(message.file).skips.push(message.text);
+    else if (message.type === 'fail') {
+      of(message.file).failures.push(message.text);
+      // Reports come a lane after the other, at the end: who watches a run, or finds it cut off, reads it here.
+      process.stderr.write(`✖ ${message.text}\n`);
+    } else if (message.type === 'skip') of(message.file).skips.push(message.text);
     else if (message.type === 'ran') of(message.file).ran = new Set(message.functions);
     else if (message.type === 'cost') of(message.file).cost = { wall: message.wall, cpu: message.cpu };
     else if (message.type === 'over') {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
 import { testsOf } from './changed.ts';
 import { readCosts } from './costs.ts';
@@ -282,13 +283,13 @@ describe('the folder that tests write to', () => {
       let text = '';
       const { promise, resolve: found, reject } = Promise.withResolvers<{ pid: number; path: string }>();
       run.once('exit', () => reject(new Error(`it ended: ${text}`)));
-      run.stdout.resume();
+      const said = readText(run.stdout);
       run.stderr.on('data', (chunk) => {
         text += String(chunk);
         const [, pid, path] = /planted \d+ (\d+) (\S+)\n/.exec(text) ?? [];
         if (path !== undefined) found({ pid: Number(pid), path });
       });
-      return { run, ...(await promise) };
+      return { run, said, ...(await promise) };
     };
     const dead = await begin();
     const living = await begin();
@@ -301,6 +302,7 @@ describe('the folder that tests write to', () => {
     const ended = once(living.run, 'exit');
     living.run.kill('SIGTERM');
     await ended;
+    assert.match(await living.said, /^failed: the run was ended by SIGTERM$[^]*^0 passed, \d failed$/m);
   });
 
   test('full, the run ends with one line that says so', { skip: memory }, async (t) => {
