@@ -330,12 +330,22 @@ export const hangMs = 180_000;
  */
 export const pauseMs = (waitedMs: number): number => Math.min(200, Math.max(10, waitedMs / 20));
 
-/** Waits until `ready` answers true; fails after `ms`. For conditions that no event announces. */
+/** As long, once something hung: what one test left behind cost each of 25 others its three minutes. */
+const hungMs = 20_000;
+let hasHung = false;
+
+/**
+ * Waits until `ready` answers true; fails after `ms`, and sooner where something hung in this process before. For conditions
+ * that no event announces.
+ */
 export async function until(ready: () => boolean | Promise<boolean>, ms = hangMs): Promise<void> {
   const begun = performance.now();
   while (!(await ready())) {
     const waitedMs = performance.now() - begun;
-    if (waitedMs > ms) throw new Error('the condition did not come true in time');
+    if (waitedMs > (hasHung ? Math.min(ms, hungMs) : ms)) {
+      hasHung ||= ms >= hangMs;
+      throw new Error('the condition did not come true in time');
+    }
     await new Promise((resolve) => setTimeout(resolve, pauseMs(waitedMs)));
   }
 }
