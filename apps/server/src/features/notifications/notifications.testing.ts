@@ -72,6 +72,11 @@ export class TestPushService implements AsyncDisposable {
   port = 0;
   #server: Server | undefined;
 
+  /** Answers all that hang. */
+  release(): void {
+    for (const response of this.hanging.splice(0)) response.writeHead(201).end();
+  }
+
   async listen({ key, cert }: TrustedCertificate): Promise<void> {
     this.#server = createServer({ key, cert }, (request, response) => {
       const chunks: Buffer[] = [];
