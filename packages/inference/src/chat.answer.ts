@@ -2,7 +2,7 @@ import { inputOf } from './chat.calls.ts';
 import { readCitations, writeAnnotations } from './chat.citations.ts';
 import { thoughtsIn, writeCall, writeThinking } from './chat.request.ts';
 import { CallIds, idAs } from './ids.ts';
-import { type Block, type Finish, noUsage, type Reply, type Usage } from './model.ts';
+import { type Block, type Finish, isCut, noUsage, type Reply, type Usage } from './model.ts';
 import { Details, returnedOf, Sealer, signedExtra } from './sealed.ts';
 import { countOf, defined, isObject, objectOf, objectsOf, textOf, type Value } from './values.ts';
 
@@ -28,7 +28,7 @@ export function finishOf(reason: string | undefined, hasCalls: boolean): Finish 
 }
 
 /** Whether an answer ended in the middle: its last call may be the begin of one. */
-export const isCutBy = (reason: string | undefined): boolean => ['length', 'refusal'].includes(finishOf(reason, false));
+export const isCutBy = (reason: string | undefined): boolean => isCut(finishOf(reason, false));
 
 /** Usage as chat completions and embeddings tell it; undefined for none. */
 export function readChatUsage(usage: unknown): Usage | undefined {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { UnsignedThoughts } from './chat.thoughts.ts';
+import { dialectOf } from './dialect.ts';
 import { finishedCalls } from './fixtures/finishes.ts';
 import { streamedCalls } from './fixtures/makers.ts';
 import { signedTurns } from './fixtures/signed.ts';
-import { UnsignedThoughts } from './chat.thoughts.ts';
-import { dialectOf } from './dialect.ts';
 import { CallIds, tooManyCalls } from './ids.ts';
 import { hasTooManyCalls, mendedReply } from './mended.ts';
 import { type Event, plainText, type Reply } from './model.ts';
@@ -12,8 +12,8 @@ import { type Protocol, protocols } from './protocol.ts';
 import { ReplyReader } from './reply.ts';
 import { missingSignatures } from './sealed.ts';
 import { frameOf, SseReader } from './sse.ts';
-import { objectsOf, type Value } from './values.ts';
 import { withoutSealed } from './thoughts.ts';
+import { objectsOf, type Value } from './values.ts';
 import { type StreamReader, wires } from './wires.ts';
 
 /** The frames of a text, with what the reader makes of each. */
@@ -228,6 +228,70 @@ describe('a call that is not told at once', () => {
       assert.deepEqual(callsOf(wires.chat.readReply(whole)), wanted);
       const { choices } = { ...whole, ...mendedReply('chat', whole) };
       assert.equal(choices[0]?.message.tool_calls[1]?.function.arguments, ends.length > 0 ? '{}' : '');
+    });
+  }
+
+  for (const [reason, ends] of [
+    ['max_tokens', []],
+    ['refusal', []],
+    ['tool_use', [['time', {}]]],
+  ] as const) {
+    test(`and has no input, in messages that end with "${reason}": what others hear of it, streamed and whole`, () => {
+      const calls = ['weather', 'time'].map((name) => ({ type: 'tool_use', id: `toolu_${name}`, name, input: {} }));
+      const stream = [
+        { type: 'message_start', message: { id: 'msg_1', model: 'm' } },
+        ...calls.flatMap((call, index) => [
+          { type: 'content_block_start', index, content_block: call },
+          { type: 'content_block_delta', index, delta: { type: 'input_json_delta', partial_json: '' } },
+          ...(index > 0
+            ? []
+            : [{ type: 'content_block_delta', index, delta: { type: 'input_json_delta', partial_json: '{"a":1}' } }]),
+          { type: 'content_block_stop', index },
+        ]),
+        { type: 'message_delta', delta: { stop_reason: reason } },
+        { type: 'message_stop' },
+      ];
+      const text = stream.map((one) => frameOf(one, one.type)).join('');
+      const events = read(wires.messages.reader(), text).flatMap((one) => one.events);
+      const wanted = [['weather', { a: 1 }], ...ends];
+      for (const reply of [replyOf(events), ...protocols.map((one) => heardAs(one, events))])
+        assert.deepEqual(callsOf(reply), wanted);
+      const content = [{ ...calls[0], input: { a: 1 } }, calls[1]];
+      assert.deepEqual(callsOf(wires.messages.readReply({ id: 'msg_1', content, stop_reason: reason })), wanted);
+    });
+  }
+
+  for (const [status, ends] of [
+    ['incomplete', []],
+    ['completed', [['time', {}]]],
+  ] as const) {
+    test(`and has no input, in a response that is ${status}: what others hear of it, streamed and whole`, () => {
+      const details = status === 'incomplete' ? { incomplete_details: { reason: 'max_output_tokens' } } : {};
+      const output = ['weather', 'time'].map((name, at) => ({
+        id: `fc_${at}`,
+        type: 'function_call',
+        call_id: `call_${at}`,
+        name,
+        ...(at === 0 ? { status: 'completed', arguments: '{"a":1}' } : { status, arguments: '' }),
+      }));
+      const response = { id: 'resp_1', model: 'm', status, ...details, output };
+      const wanted = [['weather', { a: 1 }], ...ends];
+      // Of the last item some say the end, and some nothing more.
+      for (const told of [output, output.slice(0, 1)]) {
+        const stream = [
+          { type: 'response.created', response: { id: 'resp_1', model: 'm' } },
+          ...output.flatMap((item, at) => [
+            { type: 'response.output_item.added', output_index: at, item: { ...item, arguments: '' } },
+            ...(told.includes(item) ? [{ type: 'response.output_item.done', output_index: at, item }] : []),
+          ]),
+          { type: `response.${status}`, response },
+        ];
+        const text = stream.map((one) => frameOf(one, one.type)).join('');
+        const events = read(wires.responses.reader(), text).flatMap((one) => one.events);
+        for (const reply of [replyOf(events), ...protocols.map((one) => heardAs(one, events))])
+          assert.deepEqual(callsOf(reply), wanted);
+      }
+      assert.deepEqual(callsOf(wires.responses.readReply(response)), wanted);
     });
   }
 });

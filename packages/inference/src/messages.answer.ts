@@ -5,6 +5,7 @@ import {
   type Citation,
   type Event,
   type Finish,
+  isCut,
   noUsage,
   type Opening,
   type Reply,
@@ -77,11 +78,14 @@ export function readMessagesReply(body: Value): Reply {
     .filter(isKnown)
     .map(readMessagesBlock)
     .map((block) => (block.type === 'call' ? { ...block, id: ids.unique(block.id) } : block));
+  const finish = finishes.get(textOf(body['stop_reason'])) ?? 'stop';
+  const last = blocks.at(-1);
+  if (isCut(finish) && last?.type === 'call' && last.input === '{}') blocks.pop();
   return {
     id: textOf(body['id']) ?? '',
     model: textOf(body['model']) ?? '',
     blocks,
-    finish: finishes.get(textOf(body['stop_reason'])) ?? 'stop',
+    finish,
     ...defined({ stopSequence, usage }),
   };
 }
@@ -148,6 +152,8 @@ export class MessagesReader {
   readonly #open = new Map<number, number>();
   #next = 0;
   #ids = new CallIds();
+  /** The steps of a call that has no input yet: it may be the begin of one, of which nothing else comes. */
+  #held: { index: number; events: Event[] } | undefined;
   /** The last frame as it should have been, where a client that goes by places and ids would mix its blocks up. */
   mended: string | undefined;
 
@@ -167,7 +173,8 @@ export class MessagesReader {
       case 'content_block_delta': {
         const at = this.#open.get(index) ?? this.#next - 1;
         this.#mend(body, at);
-        return deltaOf(at, objectOf(body['delta']));
+        const events = deltaOf(at, objectOf(body['delta']));
+        return events.length === 0 ? events : [...this.#release(), ...events];
       }
       case 'content_block_stop':
         this.#mend(body, this.#open.get(index) ?? index);
@@ -205,7 +212,18 @@ export class MessagesReader {
   #closed(given: number): Event[] {
     const index = this.#open.get(given);
     this.#open.delete(given);
-    return index === undefined ? [] : [{ type: 'close', index }];
+    if (index === undefined) return [];
+    const close: Event = { type: 'close', index };
+    if (this.#held?.index !== index) return [close];
+    this.#held.events.push(close);
+    return [];
+  }
+
+  /** The steps that were held back. */
+  #release(): Event[] {
+    const events = this.#held?.events ?? [];
+    this.#held = undefined;
+    return events;
   }
 
   /** Clients put blocks together by their places: those of their own are from 0 on. */
@@ -221,16 +239,20 @@ export class MessagesReader {
     const block = own === undefined || own === said['id'] ? said : { ...said, id: own };
     const index = this.#next++;
     this.#mend(body, index, block === said ? {} : { content_block: block });
-    const closing = this.#closed(given);
-    if (closing.length > 0) {
-      const stop = { type: 'content_block_stop', index: (closing[0] as { index: number }).index };
+    const open = this.#open.get(given);
+    const before = [...this.#closed(given), ...this.#release()];
+    if (open !== undefined) {
+      const stop = { type: 'content_block_stop', index: open };
       this.mended = frameOf(stop, stop.type) + (this.mended ?? frameOf({ ...body }, 'content_block_start'));
     }
     this.#open.set(given, index);
-    const events: Event[] = [...closing, { type: 'open', index, block: openingOf(block) }];
+    const opening: Event = { type: 'open', index, block: openingOf(block) };
+    if (opening.block.type === 'call') {
+      this.#held = { index, events: [opening] };
+      return before;
+    }
     const begun = textOf(block['text']) || textOf(block['thinking']);
-    if (begun) events.push({ type: 'delta', index, text: begun });
-    return events;
+    return [...before, opening, ...(begun ? [{ type: 'delta', index, text: begun } as const] : [])];
   }
 
   #finish(body: Value): Event[] {
@@ -239,8 +261,9 @@ export class MessagesReader {
     if (typeof reason !== 'string') return events;
     this.#isFinished = true;
     const stopSequence = textOf(sequence);
-    events.push({ type: 'finish', finish: finishes.get(reason) ?? 'stop', ...defined({ stopSequence }) });
-    return events;
+    const finish = finishes.get(reason) ?? 'stop';
+    const held = this.#release();
+    return [...(isCut(finish) ? [] : held), ...events, { type: 'finish', finish, ...defined({ stopSequence }) }];
   }
 }
 

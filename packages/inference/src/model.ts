@@ -92,6 +92,9 @@ export interface Usage {
 /** Why a model stopped. */
 export type Finish = 'stop' | 'length' | 'calls' | 'refusal';
 
+/** Whether an answer ended in the middle: a last call that has no input is the begin of one, and none. */
+export const isCut = (finish: Finish | undefined): boolean => finish === 'length' || finish === 'refusal';
+
 /** A whole answer. */
 export interface Reply {
   id: string;

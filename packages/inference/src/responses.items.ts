@@ -1,5 +1,5 @@
-import { type Block, type Citation, type Finish, noUsage, type Reply, type Usage } from './model.ts';
 import { CallIds, idAs } from './ids.ts';
+import { type Block, type Citation, type Finish, isCut, noUsage, type Reply, type Usage } from './model.ts';
 import { readReasoning } from './responses.request.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, textOf, type Value } from './values.ts';
 
@@ -67,6 +67,7 @@ function readOutput(item: Value, ids: CallIds): Block[] {
   if (item['type'] === 'reasoning') return [readReasoning(item)];
   if (item['type'] === 'function_call') {
     const [name = '', input = ''] = [item['name'], item['arguments']].map(textOf);
+    if (input === '' && item['status'] === 'incomplete') return [];
     return [{ type: 'call', id: ids.unique(textOf(item['call_id'])), name, input: input || '{}' }];
   }
   if (item['type'] !== 'message') return [];
@@ -123,16 +124,16 @@ export function responseOf(
   created: number,
 ): Value {
   const { id, model, output, finish, usage, error } = reply;
-  const isCut = finish === 'length' || finish === 'refusal';
+  const isIncomplete = isCut(finish);
   const status =
-    error !== undefined ? 'failed' : finish === undefined ? 'in_progress' : isCut ? 'incomplete' : 'completed';
+    error !== undefined ? 'failed' : finish === undefined ? 'in_progress' : isIncomplete ? 'incomplete' : 'completed';
   return {
     id: idAs('responses', id),
     object: 'response',
     created_at: created,
     status,
     error: error === undefined ? null : { code: 'server_error', message: error },
-    incomplete_details: isCut ? { reason: finish === 'length' ? 'max_output_tokens' : 'content_filter' } : null,
+    incomplete_details: isIncomplete ? { reason: finish === 'length' ? 'max_output_tokens' : 'content_filter' } : null,
     instructions: null,
     metadata: {},
     model,

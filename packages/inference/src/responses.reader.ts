@@ -1,6 +1,6 @@
 import { CallIds, tooManyCalls } from './ids.ts';
 import { mendedReply } from './mended.ts';
-import type { Event, Opening } from './model.ts';
+import { type Event, isCut, type Opening } from './model.ts';
 import { failureOf, isFailure } from './refusals.ts';
 import { finishOf, readResponsesCitation, readResponsesUsage } from './responses.items.ts';
 import { type Frame, frameOf } from './sse.ts';
@@ -14,6 +14,8 @@ interface ReadItem {
   callId?: string;
   /** Its blocks: those of a message by their part, that of any other item by its kind. */
   blocks: Map<string, { index: number; isOpen: boolean; hasText: boolean }>;
+  /** The begin of a call that has no input yet: where the answer ends in its midst, nothing else comes of it. */
+  held?: Event[];
 }
 
 /** Reads a stream of responses. What comes after its end is dropped. */
@@ -164,7 +166,8 @@ export class ResponsesReader {
     const [id, name = ''] = [this.#ids.unique(textOf(item['call_id'])), textOf(item['name'])];
     if (this.#ids.isTooMany) return [{ type: 'error', message: tooManyCalls }];
     into.callId = id;
-    return this.#open(into, 'call', { type: 'call', id, name }).events;
+    into.held = this.#open(into, 'call', { type: 'call', id, name }).events;
+    return [];
   }
 
   #delta(item: ReadItem, key: string, type: 'text' | 'refusal' | 'thinking' | 'call', text: string): Event[] {
@@ -173,7 +176,7 @@ export class ResponsesReader {
     const { index, events } = known ? { index: known.index, events: [] } : this.#open(item, key, { type } as Opening);
     const block = item.blocks.get(key);
     if (block) block.hasText = true;
-    return [...events, { type: 'delta', index, text }];
+    return [...events, ...release(item), { type: 'delta', index, text }];
   }
 
   #itemDone(into: ReadItem, item: Value): Event[] {
@@ -190,13 +193,13 @@ export class ResponsesReader {
       const opened = known ? { index: known.index, events: [] } : this.#open(into, 'thinking', { type: 'thinking' });
       events.push(...opened.events, { type: 'signature', index: opened.index, signature });
     }
-    return [...events, ...closeAll(into)];
+    return [...events, ...closeAll(into, item['status'] === 'incomplete')];
   }
 
   #finish(response: Value): Event[] {
     const usage = readResponsesUsage(response);
-    const closing = this.#items.flatMap(closeAll);
     const finish = finishOf(response, this.#hasCalls);
+    const closing = this.#items.flatMap((item) => closeAll(item, isCut(finish)));
     return [
       ...closing,
       ...(usage ? [{ type: 'usage', usage } as const] : []),
@@ -216,4 +219,17 @@ function closeIn({ blocks }: ReadItem, key: string): Event[] {
   return [{ type: 'close', index: block.index }];
 }
 
-const closeAll = (item: ReadItem): Event[] => [...item.blocks.keys()].flatMap((key) => closeIn(item, key));
+/** `cut`: in its middle, so that a call without input is none. */
+function closeAll(item: ReadItem, cut: boolean): Event[] {
+  const held = release(item);
+  if (held.length > 0 && cut) item.blocks.delete('call');
+  const closing = [...item.blocks.keys()].flatMap((key) => closeIn(item, key));
+  return cut ? closing : [...held, ...closing];
+}
+
+/** The steps that were held back. */
+function release(item: ReadItem): Event[] {
+  const { held = [] } = item;
+  item.held = [];
+  return held;
+}

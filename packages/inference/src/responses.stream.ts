@@ -1,4 +1,4 @@
-import type { Block, Citation, Event, Finish, Usage } from './model.ts';
+import { type Block, type Citation, type Event, type Finish, isCut, type Usage } from './model.ts';
 import { itemId, responseOf, writeOutputItem, writeResponsesCitation } from './responses.items.ts';
 import { frameOf } from './sse.ts';
 import { defined, objectsOf, type Value } from './values.ts';
@@ -54,9 +54,10 @@ export class ResponsesWriter {
         this.#finish = event.finish;
         return [];
       case 'end': {
-        const isCut = this.#finish === 'length' || this.#finish === 'refusal';
         return [
-          this.#event(isCut ? 'response.incomplete' : 'response.completed', { response: this.#response(this.#finish) }),
+          this.#event(isCut(this.#finish) ? 'response.incomplete' : 'response.completed', {
+            response: this.#response(this.#finish),
+          }),
         ];
       }
       case 'error':
