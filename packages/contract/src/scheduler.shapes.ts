@@ -107,6 +107,7 @@ export const runDetail = run
           started_at: dateTime,
           finished_at: dateTime.optional(),
           error: z.string().optional(),
+          ended_processes: z.int().optional().describe('As of the run, of this attempt'),
         }),
       )
       .describe('The last 10, oldest first'),

@@ -197,13 +197,14 @@ function Attempts({ run: { attempts } }: { run: RunRecord }) {
   return (
     <Section title={text.attempts}>
       <ul class="rows">
-        {attempts.map(({ attempt, state, started_at: started, error }) => (
+        {attempts.map(({ attempt, state, started_at: started, error, ended_processes: ended }) => (
           <li key={attempt} class="row padded">
             <span class="row-main">
               <span class="row-title">
                 {attempt}. {text.attemptStates[state]}
               </span>
               {error !== undefined && <span class="row-detail">{error}</span>}
+              {ended !== undefined && <span class="row-detail">{text.ended(ended)}</span>}
             </span>
             <Time at={started} />
           </li>

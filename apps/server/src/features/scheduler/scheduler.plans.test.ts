@@ -60,6 +60,7 @@ describe('a burst that comes after the statistics were made while nothing waited
       started_at: at,
       finished_at: at,
       error: null,
+      ended_processes: null,
     });
   };
   const deal = { taken: new Map(), ofOne: 1, total: 1 };

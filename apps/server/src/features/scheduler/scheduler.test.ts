@@ -23,6 +23,10 @@ describe('scheduler: life of a run', () => {
   /** A schedule that only runs by hand. */
   const byHand = { trigger: { type: 'event', trigger_id: 'never' } };
 
+  /** How many processes ended with each attempt, as it is said. */
+  const endedOf = async ({ id }: Json) =>
+    (await t.call('GET', `/v1/schedule-runs/${id}`)).body.attempts.map((one: Json) => one.ended_processes);
+
   test('a slot becomes one run, a host claims it, keeps it and ends it; repeating the result answers alike', async () => {
     await begin();
     const schedule = await t.create();
@@ -194,7 +198,7 @@ describe('scheduler: life of a run', () => {
     assert.equal((await t.result(run, newDevice(), { ok: true })).body.error.code, 'lease_held');
   });
 
-  test('what ended with the time of a run is said of it, until its next attempt begins', async () => {
+  test('what ended with the time of a run is said of it until its next attempt begins, and of each attempt', async () => {
     await begin();
     const schedule = await t.create({ ...byHand, timeout_s: 5, retries: 1, retry_backoff_s: 1 });
     await t.runNow(schedule);
@@ -208,6 +212,7 @@ describe('scheduler: life of a run', () => {
     t.clock.leap(6 * second);
     const last = (await t.result(again, device, late)).body.run;
     assert.deepEqual([last.state, last.ended_processes], ['timed_out', 2]);
+    assert.deepEqual(await endedOf(last), [2, 2]);
   });
 
   test('deleting a schedule cancels its runs and keeps its history', async () => {
@@ -236,6 +241,12 @@ describe('scheduler: life of a run', () => {
     assert.equal((await t.heartbeat(run, device, { cost_micro_usd: 101 })).body.cancel, true);
     const [ended] = await t.runsOf(schedule);
     assert.deepEqual([ended.state, ended.error, ended.cost_micro_usd], ['failed', 'budget_exceeded', 101]);
+    // What ended with it is told later, by its host alone.
+    const told = { ok: false, error: 'cancelled', ended_processes: 2 };
+    assert.equal((await t.result(run, newDevice(), told)).status, 409);
+    assert.deepEqual(await endedOf(run), [undefined]);
+    assert.equal((await t.result(run, device, told)).body.run.ended_processes, 2);
+    assert.deepEqual(await endedOf(run), [2]);
   });
 
   test('a budget per day stops further runs of the day, by slot and by hand; the next day they go on', async () => {

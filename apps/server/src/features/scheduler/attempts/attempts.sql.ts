@@ -12,6 +12,8 @@ export interface RunAttempt {
   started_at: string;
   finished_at: string | null;
   error: string | null;
+  /** How many processes ended with it; null: its host told none. */
+  ended_processes: number | null;
 }
 
 /** Attempts that are kept of a run. */
@@ -31,6 +33,6 @@ export async function insertAttempt(db: Db, runId: string, ended: RunAttempt): P
 /** The attempts of a run that ended, oldest first. */
 export async function listAttempts(db: Db, runId: string): Promise<RunAttempt[]> {
   return db<RunAttempt[]>`
-    select attempt, device_id, state, started_at, finished_at, error from scheduler.attempts
+    select attempt, device_id, state, started_at, finished_at, error, ended_processes from scheduler.attempts
     where run_id = ${runId} order by attempt`;
 }

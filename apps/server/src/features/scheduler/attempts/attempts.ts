@@ -27,13 +27,14 @@ function endedAttempt(was: RunRow, is: RunRow, now: Instant): RunAttempt | undef
     // The operating system's scheduler ran it, and the report came later.
     const isReported = runStates.isFinal(is.state) && is.started_at !== null && is.started_at !== was.started_at;
     if (!isReported || is.started_at === null) return undefined;
-    const { attempt, holder_id: device_id, started_at, finished_at } = is;
-    return { attempt, device_id, state: endOf(was, is, now), started_at, finished_at, error };
+    const { attempt, holder_id: device_id, started_at, finished_at, ended_processes } = is;
+    return { attempt, device_id, state: endOf(was, is, now), started_at, finished_at, error, ended_processes };
   }
   if (is.state === 'running' || was.started_at === null) return undefined;
   const device_id = was.pool === 'host' ? was.holder_id : null;
   const { attempt, started_at } = was;
-  return { attempt, device_id, state: endOf(was, is, now), started_at, finished_at: now.iso, error };
+  const { ended_processes } = is;
+  return { attempt, device_id, state: endOf(was, is, now), started_at, finished_at: now.iso, error, ended_processes };
 }
 
 /** How the attempt ended that a move took a run out of. */
@@ -48,16 +49,20 @@ function endOf(was: RunRow, is: RunRow, now: Instant): RunAttemptState {
 export async function attemptsOf(db: Db, run: RunRow): Promise<View> {
   const ended = await listAttempts(db, run.id);
   const { attempt, state, started_at } = run;
+  const none = { finished_at: null, error: null, ended_processes: null };
   const running: RunAttempt[] =
     state === 'running' && started_at !== null
-      ? [{ attempt, device_id: deviceOf(run), state, started_at, finished_at: null, error: null }]
+      ? [{ attempt, device_id: deviceOf(run), state, started_at, ...none }]
       : [];
-  return [...ended, ...running].slice(-mostShown).map(({ device_id, finished_at, error, ...kept }) => ({
-    ...kept,
-    ...(device_id !== null && { device_id }),
-    ...(finished_at !== null && { finished_at }),
-    ...(error !== null && { error }),
-  }));
+  return [...ended, ...running]
+    .slice(-mostShown)
+    .map(({ device_id, finished_at, error, ended_processes, ...kept }) => ({
+      ...kept,
+      ...(device_id !== null && { device_id }),
+      ...(finished_at !== null && { finished_at }),
+      ...(error !== null && { error }),
+      ...(ended_processes !== null && { ended_processes }),
+    }));
 }
 
 const deviceOf = ({ pool, holder_id }: RunRow): string | null => (pool === 'host' ? holder_id : null);

@@ -243,11 +243,20 @@ export interface EndedAttempt {
 /** Notes that the process of an ended attempt is gone; undefined when nothing waits for that. No state moves. */
 export async function confirmEnd(db: Db, ended: EndedAttempt): Promise<RunRow | undefined> {
   const { id, attempt, holderId, logTail = null, costMicroUsd = null, endedProcesses = null } = ended;
+  const isEnding =
+    holderId === undefined
+      ? db`r.ending like ${fencePattern(attempt)}`
+      : db`r.ending = ${fenceText({ attempt, holderId })}`;
   const [row] = await db<RunRow[]>`
+    with kept as (
+      update scheduler.attempts set ended_processes = ${endedProcesses}::int
+      where run_id = ${id} and attempt = ${attempt} and ${endedProcesses}::int is not null
+        and exists (select from scheduler.runs as r where r.id = ${id} and ${isEnding})
+    )
     update scheduler.runs as r set ending = null, ending_until = null, answers = array_append(r.answers, r.ending),
       log_tail = coalesce(${logTail}, r.log_tail), ended_processes = coalesce(${endedProcesses}::int, r.ended_processes),
       cost_micro_usd = greatest(r.cost_micro_usd, r.cost_before_micro_usd + coalesce(${costMicroUsd}::bigint, 0))
-    where r.id = ${id} and ${holderId === undefined ? db`r.ending like ${fencePattern(attempt)}` : db`r.ending = ${fenceText({ attempt, holderId })}`}
+    where r.id = ${id} and ${isEnding}
     returning ${runColumns(db)}`;
   return row;
 }
