@@ -1,5 +1,5 @@
-import { countRo as count } from './plural.ts';
 import type { runsEn } from './en.runs.ts';
+import { countRo as count } from './plural.ts';
 
 /** Texts of schedules, runs and machines in Romanian. */
 export const runsRo: typeof runsEn = {
@@ -36,6 +36,15 @@ export const runsRo: typeof runsEn = {
     dst: 'Atenție la schimbarea orei.',
     where: 'Unde',
     askFirst: 'Întreabă-mă înainte de fiecare rulare',
+    tell: 'Anunță-mă',
+    tells: {
+      on_failure: 'Când o rulare eșuează și când merge din nou',
+      on_change: 'Când se schimbă ce afișează',
+      always: 'După fiecare rulare',
+      never: 'Niciodată',
+    },
+    ignored: 'Ce nu este o schimbare',
+    ignoredHint: 'Câte una pe rând: * este orice text, # un număr, de exemplu „vizitatori: #”',
     asks: {
       always: 'te întreabă înainte de fiecare rulare',
       outside_hours: 'te întreabă înainte de rulările din orele de liniște',

@@ -10,9 +10,20 @@ import { CheckField, SelectField, TextField } from '../../ui/Field.tsx';
 import { Page } from '../../ui/Page.tsx';
 import { Clock } from '../../ui/Time.tsx';
 import { useWords, useZone } from '../../words/words.tsx';
+import { tellings } from './schedules.ts';
 
 type Preview = Awaited<ReturnType<typeof api.schedules.preview>>;
-const empty = { name: '', kind: 'shell', work: '', when: '', where: 'any', isAsked: 'no' };
+const empty = {
+  name: '',
+  kind: 'shell',
+  work: '',
+  when: '',
+  where: 'any',
+  isAsked: 'no',
+  tells: 'on_failure',
+  ignored: '',
+};
+type Draft = typeof empty;
 const waitMs = 250;
 
 /** What plain words mean, a moment after the last key. */
@@ -45,7 +56,7 @@ export function NewSchedule() {
     ['machines', 'all'],
     async () => (await api.machines.list({ query: { limit: 100 } })).machines,
   );
-  const set = (name: keyof typeof empty) => (value: string) => setDraft((before) => ({ ...before, [name]: value }));
+  const set = (name: keyof Draft) => (value: string) => setDraft((before) => ({ ...before, [name]: value }));
   const create = async (): Promise<void> => {
     const made = await acts.run(
       async () => {
@@ -114,11 +125,48 @@ export function NewSchedule() {
           checked={draft.isAsked === 'yes'}
           onChange={(isOn) => set('isAsked')(isOn ? 'yes' : 'no')}
         />
+        <TellFields draft={draft} set={set} problems={problems} />
         <Button look="primary" type="submit" disabled={preview?.ok !== true}>
           {words.create}
         </Button>
       </form>
     </Page>
+  );
+}
+
+/** After which runs somebody is told, and what of an output is no change. */
+function TellFields({
+  draft,
+  set,
+  problems,
+}: {
+  draft: Draft;
+  set: (name: keyof Draft) => (value: string) => void;
+  problems: Record<string, string>;
+}) {
+  const text = useWords().schedules;
+  // The API names the pattern that it refuses.
+  const [, problem] = Object.entries(problems).find(([path]) => path.split('.')[0] === 'ignore') ?? [];
+  return (
+    <>
+      <SelectField
+        label={text.tell}
+        value={draft.tells}
+        onInput={set('tells')}
+        options={tellings.map((when) => [when, text.tells[when]])}
+      />
+      {draft.tells === 'on_change' && (
+        <TextField
+          label={text.ignored}
+          value={draft.ignored}
+          onInput={set('ignored')}
+          hint={text.ignoredHint}
+          problem={problem}
+          rows={3}
+          isCode
+        />
+      )}
+    </>
   );
 }
 
@@ -141,7 +189,9 @@ function NextRuns({ preview }: { preview: Preview }) {
 type NewBody = Parameters<typeof api.schedules.create>[0]['body'];
 
 /** The body that the API takes. */
-function bodyOf({ name, kind, work, where, isAsked }: typeof empty, trigger: Preview['trigger']): NewBody {
+function bodyOf(draft: Draft, trigger: Preview['trigger']): NewBody {
+  const { name, kind, work, where, isAsked, tells, ignored } = draft;
+  const ignore = tells === 'on_change' ? ignored.split('\n').filter((line) => line.trim() !== '') : [];
   const target = where === 'any' || where === 'cloud' ? { type: where } : { type: 'host' as const, device_id: where };
   const spec = { shell: { command: work }, http: { url: work.trim() }, agent: { prompt: work } }[kind] ?? {};
   return {
@@ -150,6 +200,8 @@ function bodyOf({ name, kind, work, where, isAsked }: typeof empty, trigger: Pre
     spec,
     trigger,
     target,
+    ...(tells !== empty.tells && { notify: tells }),
+    ...(ignore.length > 0 && { ignore }),
     ...(isAsked === 'yes' && { policy: { approval: 'always' } }),
   } as NewBody;
 }

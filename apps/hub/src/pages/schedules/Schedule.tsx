@@ -46,7 +46,7 @@ function Facts({ schedule }: { schedule: ScheduleRecord }) {
   const { locale } = useLocale();
   const zone = useZone();
   const approval = schedule.policy?.approval;
-  const { enabled, kind, spec, trigger, target, description } = schedule;
+  const { enabled, kind, spec, trigger, target, description, notify = 'on_failure', ignore = [] } = schedule;
   const { next_run_at: due } = schedule;
   const late = due !== undefined && isLate(due) ? [due] : [];
   const upcoming = [...late, ...schedule.upcoming].filter((at) => isPromised(at, pause));
@@ -64,6 +64,22 @@ function Facts({ schedule }: { schedule: ScheduleRecord }) {
       </p>
       {description !== undefined && <p>{description}</p>}
       <pre class="body">{workOf(spec) === '' ? JSON.stringify(spec, null, 2) : workOf(spec)}</pre>
+      {notify !== 'on_failure' && (
+        <p>
+          {text.tell}: {text.tells[notify]}
+        </p>
+      )}
+      {notify === 'on_change' && ignore.length > 0 && (
+        <p>
+          {text.ignored}:{' '}
+          {ignore.map((pattern, place) => (
+            <span key={pattern}>
+              {place > 0 && ', '}
+              <code>{pattern}</code>
+            </span>
+          ))}
+        </p>
+      )}
       {upcoming.length > 0 && (
         <p>
           {text.next}:{' '}

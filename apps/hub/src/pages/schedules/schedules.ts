@@ -36,3 +36,6 @@ export function triggerWords(
   if (trigger.type === 'interval') return words.monitors.every(every);
   return words.schedules.triggers[trigger.type];
 }
+
+/** After which runs a person may be told; the first is what the API takes for none. */
+export const tellings = ['on_failure', 'on_change', 'always', 'never'] as const;

@@ -223,6 +223,27 @@ describe('the hub in a browser', { skip: noBrowser }, () => {
     assert.equal((await make(`/v1/schedule-runs/${run}`, undefined, 'GET')).state, 'pending');
   });
 
+  test('a schedule is made that tells of changes, and of what is none; a pattern that is refused is told at its field', async () => {
+    await using opened = await open('en', 'screen');
+    const { tab, words, check } = opened;
+    const text = words.schedules;
+    await go(tab, '/schedules/new');
+    await tab.getByLabel(words.name, { exact: true }).fill('Visitors');
+    await tab.getByLabel(text.work.shell, { exact: true }).fill('curl -s https://example.com/stats');
+    await tab.getByLabel(text.when, { exact: true }).fill('every day at 3:00');
+    await tab.getByLabel(text.tell).selectOption({ label: text.tells.on_change });
+    const patterns = tab.getByLabel(text.ignored);
+    await patterns.fill('visitors: \\d+\nat #:#');
+    const create = tab.getByRole('button', { name: words.create, exact: true });
+    await create.click();
+    await tab.locator('.field', { has: patterns }).locator('.problem').waitFor();
+    await patterns.fill('visitors: #\n\nat #:#');
+    await create.click();
+    await tab.getByText(`${text.tell}: ${text.tells.on_change}`).waitFor();
+    assert.deepEqual(await tab.locator('code').allInnerTexts(), ['visitors: #', 'at #:#']);
+    await check();
+  });
+
   test('a press whose answer is lost is done once, and so are a prompt and a message that are written without a network', async () => {
     await using opened = await open('en', 'phone', withWorker);
     const { tab, context, words, make, check } = opened;
