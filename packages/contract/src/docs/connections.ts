@@ -33,8 +33,8 @@ export const connectionsDocs = {
   disconnect: {
     description:
       'Every gateway knows it when the answer comes. Members that the app added go, roles, ports and webhooks are what they ' +
-      'were before it, its links and keys end, and what else it changed is undone or told (`changed`). The app may ask for access ' +
-      'again, and the person is asked then.',
+      'were before it, its links and keys end, and what else it changed is undone or told (`changed`). A key or another app ' +
+      'that may do less than the app gets 403.',
     example: {
       params: { id: samples.connection },
       response: { deleted: true, id: samples.connection, keys_revoked: 1, taken_back: 0 },

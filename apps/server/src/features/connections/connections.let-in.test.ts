@@ -217,6 +217,28 @@ describe('what an app let in', () => {
     assert.equal((await ask(account.key, 'GET', '/v1/heartbeats/ping-key')).status, 404);
   });
 
+  test('stays, with the app, where a key or another app that may do less would end it', async () => {
+    const account = await createAccount(gateway);
+    const strong = await letIn(gateway, account, ['connections', 'usage', 'notifications']);
+    const weak = await letIn(gateway, account, ['connections', 'usage'], 'registered');
+    const make = async (...scopes: string[]) => (await ok(account.key, 'POST', '/v1/keys', { scopes })).key as string;
+    const end = async (key: string, id = strong.id) => (await ask(key, 'DELETE', `/v1/connections/${id}`)).status;
+    const works = async () => (await ask(strong.key, 'GET', '/v1/usage')).status;
+    assert.equal(await end(weak.key), 403);
+    assert.equal(await end(await make('connections')), 403);
+    // Keys that it was given stay as they were given, whatever the app may do now.
+    await gateway.kernel.sql`
+      update keys.keys set scopes = '{usage}' where connection_id = ${strong.id} and kind = 'connection'`;
+    assert.equal(await end(weak.key), 403);
+    assert.equal(await works(), 200);
+    // Each ends itself, and what may do as much ends it.
+    assert.equal(await end(weak.key, weak.id), 200);
+    assert.equal(await end(await make('connections', 'usage', 'notifications')), 200);
+    assert.equal(await works(), 401);
+    const other = await letIn(gateway, account, ['hosts:read'], 'registered');
+    assert.equal(await end(account.key, other.id), 200);
+  });
+
   test('is at most 300 things', async () => {
     const { account, app } = await begin();
     await gateway.kernel.sql`

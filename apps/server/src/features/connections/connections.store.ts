@@ -120,13 +120,18 @@ export class Connections {
 
   /**
    * Ends a connection, its tokens and its keys, and takes back what it let in; answers how many of each. 404 for one that is not
-   * the account's.
+   * the account's. `check` throws for who may not, once nothing can be given to the app any more.
    */
-  async end(accountId: string, id: string, by: Who): Promise<{ keys: number; takenBack: number }> {
+  async end(
+    accountId: string,
+    id: string,
+    { by, check }: { by: Who; check: (tx: Db) => Promise<void> },
+  ): Promise<{ keys: number; takenBack: number }> {
     return inTransaction(this.#kernel.sql, async (tx) => {
       const row = await findConnection(tx, accountId, id);
       if (!row) throw notFound('connection');
       await shutOut(tx, { accountId, connectionId: id });
+      await check(tx);
       if (!(await endConnection(tx, id))) throw notFound('connection');
       await this.#onEnd(tx, row);
       const takenBack = await this.#takeBack(tx, row, by);

@@ -18,7 +18,7 @@ export type { KeyLookup } from './keys.lookup.ts';
 export { createOwner, type Owned } from './keys.owner.ts';
 export { reached, scopesWithin } from './keys.rules.ts';
 export { findTerms, isLastOwner, type KeyName, keysQuota, listRevoked, namesOfKeys, revokeListed } from './keys.sql.ts';
-export { keysOfConnections } from './keys.standing.sql.ts';
+export { keysOfConnections, scopesOfConnection } from './keys.standing.sql.ts';
 export { checkTerms } from './keys.terms.ts';
 export type { Reservation, Spending } from './spend/spend.ts';
 

@@ -63,6 +63,13 @@ export async function keysOfConnections(db: Db, connectionIds: readonly string[]
     order by created_at desc, id`;
 }
 
+/** What an app may do by its connection, or by a key that it has from it. */
+export async function scopesOfConnection(db: Db, connectionId: string): Promise<string[]> {
+  const rows = await db<{ scope: string }[]>`
+    select distinct unnest(scopes) as scope from keys.keys where connection_id = ${connectionId} and status <> 'revoked'`;
+  return rows.map(({ scope }) => scope);
+}
+
 /** The keys of an app on one device end soon; answers the newest of them. */
 export async function endFormerKeys(db: Db, connectionId: string, device: string, except: string): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
