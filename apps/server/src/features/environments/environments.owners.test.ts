@@ -105,6 +105,26 @@ describe('whose an environment is', () => {
     assert.equal((await ask(ann, 'POST', `${path}/destroy`)).status, 200);
   });
 
+  test('a guest takes what they made in a project from nobody who owns it: neither the role nor the sight of it', async () => {
+    const { eve: guest, ann } = await begin();
+    const project = await projectOf(gateway, ann);
+    await join(gateway, await environmentOf(gateway, ann, project), { by: ann, account: guest, role: 'viewer' });
+    const path = `/v1/environments/${await environmentOf(gateway, guest, project)}`;
+    const own = `${path}/members/${ann.id}`;
+    assert.equal((await ask(guest, 'PATCH', own, { role: 'viewer' })).status, 403);
+    const refused = await ask(guest, 'DELETE', own);
+    assert.deepEqual([refused.status, refused.body.error.code], [403, 'forbidden']);
+    // What they own themselves is taken from them as before, once somebody else agreed to own it.
+    assert.equal((await ask(ann, 'PATCH', own, { role: 'owner' })).status, 200);
+    assert.equal((await ask(ann, 'POST', `${path}/members/me/accept`, {})).status, 200);
+    assert.equal((await ask(ann, 'DELETE', `${path}/members/${guest.id}`)).status, 200);
+    assert.equal((await ask(guest, 'GET', path)).status, 404);
+    // They may leave it, and then it is nobody's to give back.
+    const other = await environmentOf(gateway, guest, project);
+    assert.equal((await ask(ann, 'DELETE', `/v1/environments/${other}/members/${ann.id}`)).status, 200);
+    assert.equal((await ask(ann, 'GET', `/v1/environments/${other}`)).status, 404);
+  });
+
   test('who is taken out is told by whom, once a day of an environment, and what keeps their project says whose it is', async () => {
     const { eve, ann: bad } = await begin();
     const project = await projectOf(gateway, eve);

@@ -13,7 +13,7 @@ import { noteOut } from './people/lost.ts';
 import { closePortsOf } from './people/ports.ts';
 import { passOnTold } from './people/pass-on.ts';
 import { deleteMember, memberIds, noteRemoved } from './people/members.sql.ts';
-import { checkOwners, checkOwnerStays, memberOf } from './people/members.ts';
+import { checkOwners, checkOwnerStays, checkProjectOwner, memberOf } from './people/members.ts';
 
 export const removeMember = (environments: Environments): Operation =>
   operation(contract.environments.removeMember, async (context, { params: { id, userId } }) => {
@@ -49,6 +49,7 @@ async function takeOut(
   if (userId !== accountId) checkRole(row.role, 'maintainer', 'to take a member out');
   const { member, owners } = await memberOf(tx, context.clock, id, userId);
   checkOwners(row.role, member.role);
+  await checkProjectOwner(tx, row, member, accountId);
   const payload = { user_id: userId, role: member.role };
   await noteOut(tx, context.actor, member);
   if (member.accepted_at === null) {

@@ -12,7 +12,7 @@ import { noteChanged } from './people/lost.ts';
 import { closePortsOf } from './people/ports.ts';
 import { passOnTold } from './people/pass-on.ts';
 import { changeRole } from './people/members.sql.ts';
-import { checkGift, checkOwners, checkOwnerStays, memberOf } from './people/members.ts';
+import { checkGift, checkOwners, checkOwnerStays, checkProjectOwner, memberOf } from './people/members.ts';
 
 export const updateMember = (environments: Environments): Operation =>
   operation(contract.environments.updateMember, async (context, { params: { id, userId }, body: { role } }) => {
@@ -21,8 +21,11 @@ export const updateMember = (environments: Environments): Operation =>
       const row = await holdThere(tx, { accountId: context.actor.accountId, id, least: 'maintainer' });
       const { member, owners } = await memberOf(tx, context.clock, id, userId);
       checkOwners(row.role, role, member.role);
-      if (role !== 'owner') checkOwnerStays({ member, owners });
       const { actor } = context;
+      if (role !== 'owner') {
+        await checkProjectOwner(tx, row, member, actor.accountId);
+        checkOwnerStays({ member, owners });
+      }
       const isLess = !isAtLeast(role, member.role);
       // Whoever is raised to an owner has the rights at once; that it may become theirs they accept first.
       const isRaised = role === 'owner' && member.role !== 'owner';

@@ -20,6 +20,13 @@ export async function memberIds(db: Db, environmentId: string): Promise<string[]
   return rows.map(({ account_id: id }) => id);
 }
 
+/** Whether a project is an account's alone, and no organisation's. */
+export async function ownsProject(db: Db, accountId: string, projectId: string): Promise<boolean> {
+  const rows = await db`
+    select from projects.projects_view where id = ${projectId} and account_id = ${accountId} and org_id is null`;
+  return rows.length > 0;
+}
+
 /** Adds a member. */
 export async function insertMember(
   db: Db,

@@ -7,7 +7,7 @@ import type { EnvironmentRole, EnvironmentRow, MemberRow } from '../environments
 import { checkOfApps } from '../../../kernel/mount/access.ts';
 import { checkRole, isAtLeast } from '../environments.access.ts';
 import { areColleagues, deleteInvitation, insertInvitation, invitationsOf } from './invitations.sql.ts';
-import { insertMember, membersOf } from './members.sql.ts';
+import { insertMember, membersOf, ownsProject } from './members.sql.ts';
 import { freePlace, linuxNameOf } from './names.ts';
 
 /** Members that an environment may have. */
@@ -137,6 +137,24 @@ export const mayGive = (own: EnvironmentRole, role: EnvironmentRole): boolean =>
 /** Who makes, changes or removes an owner is one (design: answers, "member roles"). Throws 403. */
 export function checkOwners(own: EnvironmentRole, ...roles: EnvironmentRole[]): void {
   if (roles.includes('owner')) checkRole(own, 'owner', 'to make, change or remove an owner');
+}
+
+/**
+ * Who owns a project owns what others make in it, until they leave it themselves: else a guest could keep a machine in
+ * it, and the sight of it, that its owner neither sees nor takes away. Throws 403 for anybody else who would end that.
+ */
+export async function checkProjectOwner(
+  tx: Db,
+  row: Pick<EnvironmentRow, 'account_id' | 'project_id'>,
+  { account_id: accountId, role, accepted_at: at }: MemberRow,
+  by: string,
+): Promise<void> {
+  if (role !== 'owner' || at === null || accountId === by || accountId === row.account_id) return;
+  if (!(await ownsProject(tx, accountId, row.project_id))) return;
+  throw new ApiError(
+    'forbidden',
+    'whoever owns the project is an owner of what others make in it, until they leave it',
+  );
 }
 
 /** Throws 409 `last_owner` when nobody would be left who owns the environment. */
