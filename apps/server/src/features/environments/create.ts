@@ -5,6 +5,8 @@ import type { Db, Time } from '../../kernel/db/db.ts';
 import { readNow } from '../../kernel/db/instant.ts';
 import { type Operation, operation } from '../../kernel/feature.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
+import { type Budget, takeBudget } from '../../kernel/share/budgets.ts';
+import { rateLimitExceeded } from '../../kernel/share/limits.ts';
 import { findEmail } from '../accounts/index.ts';
 import { Projects, type SeenProject } from '../projects/index.ts';
 import { doerOf } from './environments.doer.ts';
@@ -22,6 +24,8 @@ import { join } from './people/members.ts';
 const noMachine = { region: null, size: null, hourly_rate_micro_eur: null, metadata: {} };
 
 type Body = z.output<typeof contract.environments.create.takes.schema>;
+/** Each is told to the project's owner, and its end, who did not ask for it. */
+const inProjectsOfOthers: Budget = { name: 'environments_in_others', most: 20, perMinute: 20 };
 /** A fresh slug that is taken is drawn anew so often: 31^4 are there for each project. */
 const mostDraws = 5;
 
@@ -71,6 +75,9 @@ export const create = (environments: Environments, providers: MachineProviders):
 async function joinOwner(tx: Db, time: Time, row: EnvironmentRow, project: SeenProject): Promise<void> {
   const { account_id: accountId, org_id: orgId, isolation } = project;
   if (accountId === row.account_id || orgId !== null || isolation === 'vm_per_dev') return;
+  const { name, most: limit } = inProjectsOfOthers;
+  if (!(await takeBudget(tx, time, inProjectsOfOthers, row.account_id)))
+    throw rateLimitExceeded(name, { allowed: false, limit, remaining: 0, resetSeconds: 3 });
   await join(tx, time, row, {
     accountId,
     email: (await findEmail(tx, accountId)) ?? '',

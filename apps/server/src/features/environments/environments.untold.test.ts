@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { testClock } from '../../kernel/base/clock.ts';
 import { changesOf, createAccount, http, openTest, type TestAccount, until } from '../../testing.ts';
 import { shared } from '../../testing.shared.ts';
-import { environmentOf, invite, join } from './environments.testing.ts';
+import { environmentOf, invite, join, projectOf } from './environments.testing.ts';
 
 describe('what members of an environment cause in each other', () => {
   const clock = testClock();
@@ -67,6 +67,28 @@ describe('what members of an environment cause in each other', () => {
     assert.deepEqual(await s.heard(other, 1), ['deleted -']);
     clock.advance(30_000);
     assert.deepEqual(await s.heard(other, 1), ['deleted -']);
+  });
+
+  test('a guest makes twenty environments a minute in a project of somebody else, and as many as before in their own', async () => {
+    const [owner, guest] = [await createAccount(gateway), await createAccount(gateway)];
+    const [theirs, own] = [await projectOf(gateway, owner), await projectOf(gateway, guest)];
+    const first = await environmentOf(gateway, owner, theirs);
+    await join(gateway, first, { by: owner, account: guest, role: 'viewer' });
+    const { cursor } = (await ask(owner, 'GET', '/v1/events')).body;
+    const make = (project_id: string) =>
+      ask(guest, 'POST', '/v1/environments', { project_id, provider: 'byo', name: 'x' });
+    for (let n = 0; n < 20; n += 1) {
+      const { id } = (await make(theirs)).body.environment;
+      assert.equal((await ask(guest, 'POST', `/v1/environments/${id}/destroy`)).status, 200);
+    }
+    const refused = await make(theirs);
+    assert.deepEqual([refused.status, refused.body.error.code], [429, 'rate_limit_exceeded']);
+    assert.equal((await make(own)).status, 201);
+    const { events } = await changesOf(gateway.url, owner.key, `?after=${cursor}&topics=environments`, 60);
+    const count = (op: string) => events.filter((one: { op: string }) => one.op === op).length;
+    assert.deepEqual([count('created'), count('deleted')], [20, 20]);
+    clock.advance(3_100);
+    assert.deepEqual([(await make(theirs)).status, (await make(theirs)).status], [201, 429]);
   });
 
   test('what waits for nobody any more is forgotten', async () => {
