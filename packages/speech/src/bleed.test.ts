@@ -70,6 +70,19 @@ describe('what the microphone picks up from the loudspeakers', () => {
     assert.deepEqual(micTexts(found), [own.slice(0, 5).join(' ') + ' ' + own.slice(5).join(' ')]);
   });
 
+  test('is not what the user says in a pause of the loudspeakers, however much of them is heard around it', () => {
+    // Ten words end at 4,900 ms, and ten more begin at 7,000.
+    const [first, second] = [wordsFrom(1_000, ten), wordsFrom(7_000, ten)];
+    const said = wordsFrom(5_200, ['sounds', 'good']);
+    const mic = [...later(first, 120), ...said, ...later(second, 120)];
+    const found = both(mic, [...first, ...second]);
+    assert.equal(found.droppedBleedWords, 20);
+    assert.deepEqual(micTexts(found), ['sounds good']);
+    // Of what is heard while they speak nobody knows whether it is a word of theirs that was heard wrong.
+    const wrong = later(first, 120).map((word, n) => (n === 4 ? { ...word, text: 'Monday' } : word));
+    assert.deepEqual(micTexts(both(wrong, first)), []);
+  });
+
   test('is not what the user repeats, nor what a user says with the same few words at another time', () => {
     const system = wordsFrom(1_000, ten);
     assert.equal(both(wordsFrom(5_200, ten), system).droppedBleedWords, 0);

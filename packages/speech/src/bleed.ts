@@ -17,14 +17,14 @@ const mostOthers = 3;
 /**
  * The words of the microphone's utterances without those that it picked up from the loudspeakers. An utterance, or a run of
  * words in it, is dropped when it has 4 words or more, 80 % of them are words of the system track in the same order and at
- * nearly the same time, and the system track speaks for 50 % of its time.
+ * nearly the same time, and the system track speaks for 50 % of its time. Other words of it stay where that is silent.
  */
 export function withoutBleed(mic: readonly Spoken[], system: readonly SpokenWord[]): SpokenWord[] {
   if (system.length === 0) return mic.flatMap(({ words }) => words);
   const echoes = echoesOf(mic, system);
   const speech = speechOf(system);
   return mic.flatMap(({ words }) => {
-    if (isBleed(words, echoes, speech)) return [];
+    if (isBleed(words, echoes, speech)) return ownOf(words, echoes, speech);
     return withoutRuns(words, echoes, speech);
   });
 }
@@ -39,6 +39,12 @@ function isBleed(words: readonly SpokenWord[], echoes: Echoes, speech: Speech): 
   return speech(startMs, startMs + length) >= leastTime * length;
 }
 
+/** What the user says in a pause of the loudspeakers stays: it is no word of theirs, and none of theirs that was heard wrong. */
+const ownOf = (words: readonly SpokenWord[], echoes: Echoes, speech: Speech): SpokenWord[] =>
+  words.filter(
+    (word) => echoes.get(word) === false && speech(word.startMs, Math.max(word.endMs, word.startMs + 1)) === 0,
+  );
+
 const isEnough = (matched: number, counted: number): boolean => matched * 100 >= counted * leastPercent;
 
 /** Leaves out runs that begin and end with an echo. A run that is long enough is judged once, as a whole. */
@@ -47,7 +53,7 @@ function withoutRuns(words: readonly SpokenWord[], echoes: Echoes, speech: Speec
   for (let n = 0; n < words.length; ) {
     const end = echoes.get(words[n] as SpokenWord) === true ? runEnd(words, n, echoes) : n;
     const run = words.slice(n, Math.max(end, n + 1));
-    if (!isBleed(run, echoes, speech)) kept.push(...run);
+    kept.push(...(isBleed(run, echoes, speech) ? ownOf(run, echoes, speech) : run));
     n += run.length;
   }
   return kept;
