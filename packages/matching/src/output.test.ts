@@ -45,6 +45,28 @@ describe('outputs of runs', () => {
     assert.equal(normalizeLine('Dec 31 09:07:12 x', Date.parse('2027-01-01T08:00:00Z')), '<time> x');
   });
 
+  test('the bar of tqdm and the meter of curl say how far it is, not how fast it went', () => {
+    const same = [
+      ['100%|███| 50/50 [00:03<00:00, 15.2it/s]', '100%|███| 50/50 [01:00:04<00:00,  1.20s/it]'],
+      ['Map: 100%|##| 9/9 [00:00<00:00, 11502.59 examples/s]', 'Map: 100%|##| 9/9 [00:01<00:00, 987.10 examples/s]'],
+      ['50it [00:03, 15.2it/s]', '50it [00:04, ?it/s]'],
+      [
+        '100  1256  100  1256    0     0   4500      0 --:--:-- --:--:-- --:--:--  4502',
+        '100  1256  100  1256    0     0  97.1k      0  0:00:01  0:00:01 --:--:--  98k',
+      ],
+    ] as const;
+    for (const [before, after] of same) assert.equal(normalizeLine(before, now), normalizeLine(after, now));
+    const other = [
+      ['100%|███| 50/50 [00:03<00:00, 15.2it/s]', '98%|██ | 49/50 [00:03<00:00, 15.2it/s]'],
+      ['9/9 [00:03<00:00, 15.2it/s, loss=0.5]', '9/9 [00:03<00:00, 15.2it/s, loss=0.6]'],
+      [
+        '100  1256  100  1256    0     0   4500      0 --:--:-- --:--:-- --:--:--  4502',
+        '100  1300  100  1300    0     0   4500      0 --:--:-- --:--:-- --:--:--  4502',
+      ],
+    ] as const;
+    for (const [before, after] of other) assert.notEqual(normalizeLine(before, now), normalizeLine(after, now));
+  });
+
   test('the lines that changed are told, those that only moved are not', () => {
     const before = 'at 09:00:00\na\nb\nb\nc';
     assert.deepEqual(changedLines(before, 'at 09:05:00\nc\n\u001b[1mB\u001b[0m\nb\na', now), ['- b', '+ B']);

@@ -109,6 +109,15 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [new RegExp(`\\b${some}(?=\\s(?:ago|left|old|to go|remaining|passed|elapsed)\\b)`, 'giu'), duration],
   [/\b(VALID: )\d{1,5} days?/g, `$1${duration}`],
   [/\b\d{1,4}:\d{2}:\d{2}(?= to go)/g, duration],
+  // The bar of tqdm, and the meter of curl: how far it is stays, and what a program says behind its rate.
+  [
+    /\[\d{1,3}(?::\d{2}){1,2}(?:<(?:\?|\d{1,3}(?::\d{2}){1,2}))?,\s{1,4}(?:\?|[\d.]{1,16})\s?\p{L}{0,24}\/\p{L}{1,16}/gu,
+    '[<progress>',
+  ],
+  [
+    /^(\s{0,2}\d{1,3}(?:\s{1,8}[\d.]{1,6}[kMGTP]?){5})(?:\s{1,8}[\d.]{1,6}[kMGTP]?){2}(?:\s{1,2}[\d:dhm-]{5,9}){3}\s{1,8}[\d.]{1,6}[kMGTP]?$/,
+    '$1 <progress>',
+  ],
   [/(?<![:\dA-Fa-f])\d{1,3}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?![:\dA-Fa-f])(?:\s?[ap]m\b)?/gi, '<time>'],
   [/(?<![:.\d])\d{1,2}:\d{2}\s?[ap]\.?m\b\.?/gi, '<time>'],
   [
