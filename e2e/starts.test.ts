@@ -78,6 +78,19 @@ describe('a start that fails', () => {
       assert.equal(existsSync(join(dataDir, 'postgres/postmaster.pid')), false);
     });
   }
+
+  test('keeps the key of the owner for the next one, which shows it', async () => {
+    await using folder = temporaryFolder();
+    const dataDir = join(folder.path, 'data');
+    layCluster(dataDir);
+    const nowhere = { ...noSandboxes, SVC_PORT: '1', SVC_HOST: '203.0.113.1', SVC_DATA_DIR: dataDir };
+    const { code, stderr } = await run(['up'], nowhere);
+    assert.deepEqual([code, /SVC_HOST: 203\.0\.113\.1 is no address/.test(stderr)], [2, true], stderr);
+    const platform = await startPlatform(dataDir, await freePort());
+    const answer = await fetch(`${platform.url}/v1/keys`, { headers: { authorization: `Bearer ${platform.key}` } });
+    assert.equal(answer.status, 200, platform.output());
+    await platform.end();
+  });
 });
 
 describe('a platform that runs', () => {

@@ -251,7 +251,6 @@ const aboutOf = ({ databaseUrl, sandboxdSocket, sandboxes: { imagesDir } }: Conf
 /** Listens; answers where, and what greets the person who started it once all of it runs. A relay makes no owner. */
 async function serve(app: App, kernel: Kernel, { serves }: Role) {
   const { config } = kernel;
-  const owned = serves ? await createOwner(kernel) : undefined;
   try {
     const at = { port: config.port, host: config.host };
     await app.http.doors.open(app.http.server, at, (options) => app.http.listen(options));
@@ -269,6 +268,8 @@ async function serve(app: App, kernel: Kernel, { serves }: Role) {
     address: { port, host: config.host, tls: config.tls !== undefined, base_url: baseUrl },
     greet: async () => {
       if (!serves) return;
+      // Last: of a start that fails, at a port that is taken for one, nobody would learn the key, and the next makes none.
+      const owned = await createOwner(kernel);
       const reached = addressesOf({ ...config, baseUrl }, port);
       const email = config.ownerEmail;
       const isReached = await reachesAnybody(kernel, email);
