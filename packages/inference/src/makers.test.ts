@@ -231,6 +231,49 @@ describe('a call that is not told at once', () => {
     });
   }
 
+  test('and has half of its input: responses call it incomplete, and messages do not tell it as whole', () => {
+    const calls = ['{"a":1}', '{"zone":"Eu'].map((input, index) => ({
+      index,
+      id: `call_${index}`,
+      type: 'function',
+      function: { name: `tool_${index}`, arguments: input },
+    }));
+    const ofFinish = (finish: string) => {
+      const whole = { id: 'a', choices: [{ message: { tool_calls: calls }, finish_reason: finish }] };
+      const reply = wires.chat.readReply(whole);
+      const deltas = calls.map((call) => ({ tool_calls: [call] }));
+      const events = read(wires.chat.reader(), chatStream(deltas, finish)).flatMap((one) => one.events);
+      const writer = wires.responses.writer({ created: 1, tellsUsage: true });
+      const frames = new SseReader().push(Buffer.from(events.flatMap((event) => writer.push(event)).join('')));
+      const told = frames.map(({ data = '' }) => JSON.parse(data) as Value);
+      const statuses = (items: unknown) => objectsOf(items).map(({ status }) => status);
+      return {
+        whole: statuses(wires.responses.writeReply(reply, 1)['output']),
+        items: statuses(told.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item)),
+        last: statuses(
+          told.flatMap(({ type, response }) =>
+            type === 'response.incomplete' || type === 'response.completed'
+              ? objectsOf((response as Value)['output'])
+              : [],
+          ),
+        ),
+        inputs: told.filter(({ type }) => type === 'response.function_call_arguments.done').length,
+        messages: objectsOf(wires.messages.writeReply(reply, 1)['content']).map(({ name }) => name),
+      };
+    };
+    const cut = ['completed', 'incomplete'];
+    assert.deepEqual(ofFinish('length'), { whole: cut, items: cut, last: cut, inputs: 1, messages: ['tool_0'] });
+    // A model that ended there wrote it so: its client says what is wrong with it.
+    const all = ['completed', 'completed'];
+    assert.deepEqual(ofFinish('tool_calls'), {
+      whole: all,
+      items: all,
+      last: all,
+      inputs: 2,
+      messages: ['tool_0', 'tool_1'],
+    });
+  });
+
   for (const [reason, ends] of [
     ['max_tokens', []],
     ['refusal', []],

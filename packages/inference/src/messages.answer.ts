@@ -6,6 +6,7 @@ import {
   type Event,
   type Finish,
   isCut,
+  isWholeInput,
   noUsage,
   type Opening,
   type Reply,
@@ -113,7 +114,10 @@ export function writeMessagesReply({ id, model, blocks, finish, stopSequence, us
     type: 'message',
     role: 'assistant',
     model,
-    content: blocks.flatMap(writeAnswerBlock),
+    // An input that was cut cannot be said here: with an empty one the call would look whole.
+    content: blocks.flatMap((block) =>
+      block.type === 'call' && isCut(finish) && !isWholeInput(block.input) ? [] : writeAnswerBlock(block),
+    ),
     ...stopOf(finish, stopSequence),
     usage: writeMessagesUsage(usage),
     ...extra,

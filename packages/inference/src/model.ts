@@ -1,4 +1,4 @@
-import type { Source, Value } from './values.ts';
+import { isObject, parsed, type Source, type Value } from './values.ts';
 
 /** A place that text refers to. */
 export interface Citation {
@@ -91,6 +91,9 @@ export interface Usage {
 
 /** Why a model stopped. */
 export type Finish = 'stop' | 'length' | 'calls' | 'refusal';
+
+/** Whether the input of a call is whole: an object as JSON. */
+export const isWholeInput = (input: string): boolean => isObject(parsed(input));
 
 /** Whether an answer ended in the middle: a last call that has no input is the begin of one, and none. */
 export const isCut = (finish: Finish | undefined): boolean => finish === 'length' || finish === 'refusal';

@@ -1,5 +1,14 @@
 import { CallIds, idAs } from './ids.ts';
-import { type Block, type Citation, type Finish, isCut, noUsage, type Reply, type Usage } from './model.ts';
+import {
+  type Block,
+  type Citation,
+  type Finish,
+  isCut,
+  isWholeInput,
+  noUsage,
+  type Reply,
+  type Usage,
+} from './model.ts';
 import { readReasoning } from './responses.request.ts';
 import { countOf, defined, isObject, numberOf, objectOf, objectsOf, textOf, type Value } from './values.ts';
 
@@ -147,10 +156,14 @@ export function responseOf(
   };
 }
 
+/** The status of an item of an answer that ended so: a call in whose input it was cut is not whole. */
+export const statusOf = (block: Block, finish: Finish | undefined): string =>
+  block.type === 'call' && isCut(finish) && !isWholeInput(block.input) ? 'incomplete' : 'completed';
+
 /** Writes a whole answer of responses. `created` is in seconds. */
 export function writeResponsesReply(reply: Reply, created: number): Value {
   const output = reply.blocks.flatMap<Value>(
-    (block, at) => writeOutputItem(block, itemId(block.type, reply.id, at)) ?? [],
+    (block, at) => writeOutputItem(block, itemId(block.type, reply.id, at), statusOf(block, reply.finish)) ?? [],
   );
   return responseOf({ ...reply, output }, created);
 }

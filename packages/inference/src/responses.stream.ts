@@ -1,5 +1,5 @@
-import { type Block, type Citation, type Event, type Finish, isCut, type Usage } from './model.ts';
-import { itemId, responseOf, writeOutputItem, writeResponsesCitation } from './responses.items.ts';
+import { type Block, type Citation, type Event, type Finish, isCut, isWholeInput, type Usage } from './model.ts';
+import { itemId, responseOf, statusOf, writeOutputItem, writeResponsesCitation } from './responses.items.ts';
 import { frameOf } from './sse.ts';
 import { defined, objectsOf, type Value } from './values.ts';
 
@@ -21,6 +21,8 @@ export class ResponsesWriter {
   readonly #items = new Map<number, Item>();
   #usage: Usage | undefined;
   #finish: Finish = 'stop';
+  /** Calls whose input is not whole: how the answer ends says whether it was cut there. */
+  readonly #unclear: Item[] = [];
 
   constructor({ created }: { created: number }) {
     this.#created = created;
@@ -55,6 +57,7 @@ export class ResponsesWriter {
         return [];
       case 'end': {
         return [
+          ...this.#unclear.flatMap((item) => this.#done(item)),
           this.#event(isCut(this.#finish) ? 'response.incomplete' : 'response.completed', {
             response: this.#response(this.#finish),
           }),
@@ -132,11 +135,19 @@ export class ResponsesWriter {
   #close(index: number): string[] {
     const item = this.#items.get(index);
     if (!item || item.written) return [];
-    const { id, at, block } = item;
+    const { block } = item;
     if (block.type === 'call' && block.input === '') block.input = '{}';
-    item.written = writeOutputItem(block, id);
+    if (block.type !== 'call' || isWholeInput(block.input)) return this.#done(item);
+    this.#unclear.push(item);
+    return [];
+  }
+
+  #done(item: Item): string[] {
+    const { id, at, block } = item;
+    const status = statusOf(block, this.#finish);
+    item.written = writeOutputItem(block, id, status);
     return [
-      ...this.#partDone(item),
+      ...(status === 'completed' ? this.#partDone(item) : []),
       this.#event('response.output_item.done', { output_index: at, item: item.written }),
     ];
   }
