@@ -86,6 +86,21 @@ describe('recordings as devices and people send them', () => {
     assert.deepEqual(lacksOf(await t.over(id)), ['sound']);
   });
 
+  test('of two tracks the one that ends early is named, however whole the other is', async () => {
+    const whole = Buffer.concat([0, 1].map((n) => made(n, 'mka', '-c:a', 'flac', ...onePacket)));
+    const half = made(0, 'mka', '-c:a', 'flac', ...onePacket);
+    for (const [mic, system, lacks] of [
+      [whole, half, ['sound']],
+      [half, whole, ['sound']],
+      [whole, whole, []],
+    ] as const) {
+      const id = await t.begin();
+      await t.finalize(id, { mic, system }, { duration_ms: 2 * halfMs });
+      const record = await t.over(id);
+      assert.deepEqual([record.status, lacksOf(record)], ['ready', lacks]);
+    }
+  });
+
   test('Windows Media is refused with what to do', async () => {
     const id = await t.begin();
     const { status, body } = await t.finalize(id, { mixed: made(0, 'wma') });

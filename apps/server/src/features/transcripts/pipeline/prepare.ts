@@ -86,7 +86,7 @@ async function windowsOf(
 ) {
   const planned: { kind: 'window'; track: Track; n: number; given: WindowGiven }[] = [];
   const lacks = new Set<MediaLack>();
-  let longestMs = 0;
+  const { recordedMs = 0 } = (step.given ?? {}) as { recordedMs?: number };
   for (const { track } of tracks) {
     const { durationMs, silences, hearing, ...heard } = await files.use(
       step.account_id,
@@ -96,13 +96,12 @@ async function windowsOf(
     );
     for (const lack of heard.lacks) lacks.add(lack);
     if (!heard.isWhole) lacks.add('sound');
-    longestMs = Math.max(longestMs, durationMs);
+    // Each by itself: beside one that is whole, nobody would miss the half of another.
+    if (durationMs + Math.max(late.ms, recordedMs * late.share) < recordedMs) lacks.add('sound');
     for (const window of planWindows(durationMs, silences)) {
       const given = { window, isQuiet: isQuiet(window, silences, durationMs), hearing };
       planned.push({ kind: 'window', track, n: window.n, given });
     }
   }
-  const { recordedMs = 0 } = (step.given ?? {}) as { recordedMs?: number };
-  if (longestMs + Math.max(late.ms, recordedMs * late.share) < recordedMs) lacks.add('sound');
   return planned.map((one) => ({ ...one, given: { ...one.given, lacks: [...lacks] } }));
 }
