@@ -1,4 +1,4 @@
-import { type Block, type Citation, type Event, type Finish, isCut, isWholeInput, type Usage } from './model.ts';
+import { type Block, type Citation, type Event, type Finish, isCut, type Usage } from './model.ts';
 import { itemId, responseOf, statusOf, writeOutputItem, writeResponsesCitation } from './responses.items.ts';
 import { frameOf } from './sse.ts';
 import { defined, objectsOf, type Value } from './values.ts';
@@ -21,8 +21,8 @@ export class ResponsesWriter {
   readonly #items = new Map<number, Item>();
   #usage: Usage | undefined;
   #finish: Finish = 'stop';
-  /** Calls whose input is not whole: how the answer ends says whether it was cut there. */
-  readonly #unclear: Item[] = [];
+  /** Calls that are over, until the next block or the end: that one says whether the last was cut. */
+  #over: Item[] = [];
 
   constructor({ created }: { created: number }) {
     this.#created = created;
@@ -37,7 +37,7 @@ export class ResponsesWriter {
           this.#event(type, { response: this.#response() }),
         );
       case 'open':
-        return this.#opened(event);
+        return [...this.#takeDone(), ...this.#opened(event)];
       case 'delta':
         return this.#delta(event.index, event.text);
       case 'signature': {
@@ -57,7 +57,7 @@ export class ResponsesWriter {
         return [];
       case 'end': {
         return [
-          ...this.#unclear.flatMap((item) => this.#done(item)),
+          ...this.#takeDone(),
           this.#event(isCut(this.#finish) ? 'response.incomplete' : 'response.completed', {
             response: this.#response(this.#finish),
           }),
@@ -136,10 +136,16 @@ export class ResponsesWriter {
     const item = this.#items.get(index);
     if (!item || item.written) return [];
     const { block } = item;
-    if (block.type === 'call' && block.input === '') block.input = '{}';
-    if (block.type !== 'call' || isWholeInput(block.input)) return this.#done(item);
-    this.#unclear.push(item);
+    if (block.type !== 'call') return this.#done(item);
+    if (block.input === '') block.input = '{}';
+    this.#over.push(item);
     return [];
+  }
+
+  #takeDone(): string[] {
+    const over = this.#over;
+    this.#over = [];
+    return over.flatMap((item) => this.#done(item));
   }
 
   #done(item: Item): string[] {
