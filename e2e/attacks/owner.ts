@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
 
 /**
- * The owner beside a flood, in a thread of its own as on a machine of their own: one who shares the flood's thread sends the
- * head of a request when 440 MiB have been handed over, and a head that comes after 10 s is refused.
+ * The owner beside a flood, in a thread of its own as on a machine of their own. In the flood's thread the head of a
+ * request is sent when 440 MiB have been handed over, and a head that comes after 10 s is refused.
  */
 const { url, key, rounds } = workerData as { url: string; key: string; rounds: number };
 const authorization = `Bearer ${key}`;

@@ -335,8 +335,8 @@ const hungMs = 20_000;
 let hasHung = false;
 
 /**
- * Waits until `ready` answers true; fails after `ms`, and sooner where something hung in this process before. For conditions
- * that no event announces.
+ * Waits until `ready` answers true; fails after `ms`, and sooner where something hung in this process before. For
+ * conditions that no event announces.
  */
 export async function until(ready: () => boolean | Promise<boolean>, ms = hangMs): Promise<void> {
   const begun = performance.now();

@@ -268,7 +268,7 @@ async function serve(app: App, kernel: Kernel, { serves }: Role) {
     address: { port, host: config.host, tls: config.tls !== undefined, base_url: baseUrl },
     greet: async () => {
       if (!serves) return;
-      // Last: of a start that fails, at a port that is taken for one, nobody would learn the key, and the next makes none.
+      // Last: of a start that fails, as where a port is taken, nobody learns the key, and the next one makes none.
       const owned = await createOwner(kernel);
       const reached = addressesOf({ ...config, baseUrl }, port);
       const email = config.ownerEmail;

@@ -39,7 +39,7 @@ function isBleed(words: readonly SpokenWord[], echoes: Echoes, speech: Speech): 
   return speech(startMs, startMs + length) >= leastTime * length;
 }
 
-/** What the user says in a pause of the loudspeakers stays: it is no word of theirs, and none of theirs that was heard wrong. */
+/** What the user says in a pause of the loudspeakers: no word of theirs, nor one of theirs that was heard wrong. */
 const ownOf = (words: readonly SpokenWord[], echoes: Echoes, speech: Speech): SpokenWord[] =>
   words.filter(
     (word) => echoes.get(word) === false && speech(word.startMs, Math.max(word.endMs, word.startMs + 1)) === 0,
