@@ -69,8 +69,8 @@ export async function openStage(wire: Wire, target: DatabaseTarget): Promise<Sta
     SVC_FETCH_ALLOW_HOSTS: '127.0.0.1',
     SVC_FETCH_PORTS: `443,${receiver.port},${web.port}`,
   };
-  // A start that waits by the clock, for what a busy machine answers late, would wait for ever at an instant that stands
-  // still. Whole seconds keep the loops of whole seconds where units expect them.
+  // At an instant that stands still, a start that waits by the clock for an answer that is late waits for ever. Whole
+  // seconds keep the loops of whole seconds where units expect them.
   const turning = setInterval(() => clock.advance(turnMs), lateMs);
   const starting = startGateway({ target }, { clock, settings }).finally(() => clearInterval(turning));
   const gateway = opening.use(await starting);
