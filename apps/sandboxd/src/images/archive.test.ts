@@ -16,7 +16,7 @@ const long = `${'a-long-name/'.repeat(12)}end`;
 
 /** An image with what a root file system has: links of both kinds, a long name, a set-id bit, owners, a device. */
 const builder: TarBuilder = {
-  async build(_recipe, work, take) {
+  async build(_recipe, { work }, take) {
     const tree = await mkdtemp(join(work, 'tree-'));
     const at = (path: string): string => join(tree, path);
     for (const path of ['usr/bin', 'dev', long.slice(0, -4)]) await mkdir(at(path), { recursive: true });

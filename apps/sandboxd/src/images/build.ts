@@ -16,16 +16,20 @@ import { type Recipe, rootfsFiles } from './recipes.ts';
 
 /** Makes the root file system of a recipe as a tar stream. */
 export interface TarBuilder {
-  /**
-   * Hands the tar to `take`, once; what it needs on the way goes below `work`. Throws with what to do about it when it
-   * cannot.
-   */
+  /** Hands the tar to `take`, once. Throws with what to do about it when it cannot. */
   build(
     recipe: Recipe,
-    work: string,
+    places: Places,
     take: (tar: Readable) => Promise<void>,
     onProgress: (progress: Progress) => void,
   ): Promise<void>;
+}
+
+interface Places {
+  /** What it needs on the way goes below it. */
+  work: string;
+  /** The root file system that the recipe adds to, which is copied; undefined for one that begins with nothing. */
+  on: string | undefined;
 }
 
 /** An unpacked image. */
@@ -48,12 +52,12 @@ interface BuilderOptions {
 /** Builds with mmdebstrap, which needs root. */
 export function createTarBuilder({ packages, mirror }: BuilderOptions): TarBuilder {
   return {
-    async build(recipe, work, take, onProgress) {
+    async build(recipe, { work, on }, take, onProgress) {
       onProgress({ progress: 0, step: 'looking for what the build needs' });
       const from = await prepare(packages, mirror, work, recipe.template);
       onProgress({ progress: 0.01, step: 'fetching Node and npm' });
-      const modules = await fetchModules(work);
-      await debootstrap(recipe, work, modules, from, take, onProgress);
+      const command = on === undefined ? whole(recipe, from, await fetchModules(work)) : added(recipe, from, on);
+      await debootstrap(recipe, work, command, take, onProgress);
     },
   };
 }
@@ -94,37 +98,58 @@ async function fetchModules(work: string): Promise<string> {
   return modules;
 }
 
+const script = join(rootfsFiles, 'customize.sh');
+const usual = [
+  'mmdebstrap --mode=root --components=main --format=tar --verbose'.split(' '),
+  ['--aptopt=APT::Install-Recommends "false"', '--aptopt=APT::Sandbox::User "root"'],
+  ['doc', 'man', 'locale'].map((kind) => `--dpkgopt=path-exclude=/usr/share/${kind}/*`),
+  // Each of 70 packages would compile its Python files, which `customize.sh` does once and otherwise.
+  ['--dpkgopt=path-exclude=/usr/bin/py3compile'],
+].flat();
+const source = ({ suite }: Recipe, mirror: string): string[] => [suite, '-', `deb ${mirror} ${suite} main`];
+
+/** `"$1"` is the root, as mmdebstrap calls its hooks. */
+const hook = (kind: string, words: readonly string[]): string =>
+  `--${kind}-hook=sh ${quoted(script)} "$1" ${words.map(quoted).join(' ')}`;
+
+/** Debian's essential packages and those of the recipe, and what `customize.sh` makes of them. */
+function whole(recipe: Recipe, mirror: string, modules: string): string[] {
+  const { template, epoch, packages, pptx } = recipe;
+  const made = hook('customize', ['whole', template, String(epoch), modules, pptx]);
+  const about = ['--variant=minbase', `--include=${packages.join(',')}`, made];
+  return [...usual, ...about, ...source(recipe, mirror)];
+}
+
+/** A copy of another image, the packages of the recipe, and what `customize.sh` makes of them. */
+function added(recipe: Recipe, mirror: string, on: string): string[] {
+  const { template, epoch, packages } = recipe;
+  const made = hook('customize', ['added', template, String(epoch), ...packages]);
+  return [...usual, '--variant=custom', hook('setup', ['copy', on]), made, ...source(recipe, mirror)];
+}
+
 async function debootstrap(
   recipe: Recipe,
   work: string,
-  modules: string,
-  mirror: string,
+  command: readonly string[],
   take: (tar: Readable) => Promise<void>,
   onProgress: (progress: Progress) => void,
 ): Promise<void> {
   const temporary = join(work, 'tmp');
   await mkdir(temporary);
-  const hook = ['sh', join(rootfsFiles, 'customize.sh')].map(quoted).join(' ');
-  const parameters = [recipe.template, rootfsFiles, modules, String(recipe.epoch), recipe.pptx].map(quoted).join(' ');
   // In namespaces of its own, bound to our life: nothing stays mounted and nothing runs on, however this process ends.
   const guarded = 'setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child --mount-proc';
-  const mmdebstrap = [
-    'mmdebstrap --mode=root --variant=minbase --components=main --format=tar --verbose'.split(' '),
-    ['--aptopt=APT::Install-Recommends "false"', '--aptopt=APT::Sandbox::User "root"'],
-    ['doc', 'man', 'locale'].map((kind) => `--dpkgopt=path-exclude=/usr/share/${kind}/*`),
-    [`--include=${recipe.packages.join(',')}`, `--customize-hook=${hook} "$1" ${parameters}`],
-    [recipe.suite, '-', `deb ${mirror} ${recipe.suite} main`],
-  ].flat();
   const child = spawn(
     'nice',
     [
       '-n',
       '5',
       'env',
+      // The system's own: a python3 that somebody put before it starts six shells, once for each package.
+      'PATH=/usr/sbin:/usr/bin:/sbin:/bin',
       `TMPDIR=${temporary}`,
       `SOURCE_DATE_EPOCH=${recipe.epoch}`,
       ...guarded.split(' '),
-      ...mmdebstrap,
+      ...command,
     ],
     {
       stdio: ['ignore', 'pipe', 'pipe'],

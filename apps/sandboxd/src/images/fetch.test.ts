@@ -20,7 +20,7 @@ import { newSigningKey, readSigningKey } from './signature.ts';
 /** What no compression makes smaller, and more than one read of a socket. */
 const content = randomBytes(600_000);
 const builder: TarBuilder = {
-  async build(_recipe, work, take) {
+  async build(_recipe, { work }, take) {
     const tree = await mkdtemp(join(work, 'tree-'));
     await writeFile(join(tree, 'file'), content);
     const tar = spawn('tar', ['-c', '--mtime=@0', '-C', tree, '.'], { stdio: ['ignore', 'pipe', 'inherit'] });

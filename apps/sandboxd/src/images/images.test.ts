@@ -12,9 +12,11 @@ import { type Recipe, recipes } from './recipes.ts';
 /** Makes a tar of a tree with one file, which holds `text`; `gate` holds it up half-way. */
 function fakeBuilder(text: () => string, gate?: Promise<unknown>) {
   const built: string[] = [];
+  const below: (string | undefined)[] = [];
   const builder: TarBuilder = {
-    async build(recipe, work, take, onProgress) {
+    async build(recipe, { work, on }, take, onProgress) {
       built.push(recipe.template);
+      below.push(on);
       onProgress({ progress: 0.4, step: 'unpacking python3-pandas' });
       await gate;
       const tree = await mkdtemp(join(work, 'tree-'));
@@ -23,7 +25,7 @@ function fakeBuilder(text: () => string, gate?: Promise<unknown>) {
       await take(tar.stdout);
     },
   };
-  return { builder, built };
+  return { builder, built, below };
 }
 
 function withPackages(extra: string): Readonly<Record<Template, Recipe>> {
@@ -125,6 +127,25 @@ test('a changed recipe makes a new image; the old one stays while something keep
   assert.ok(await stat(old.rootfs));
   assert.deepEqual(await images.prune(new Set()), [old.digest]);
   assert.deepEqual(await visible(dir), [next.digest.slice(7)]);
+});
+
+test('an image that adds to another is made of it, which is built first; with another one below it is another one', async (t) => {
+  const dir = await place(t);
+  let count = 0;
+  const { builder, built, below } = fakeBuilder(() => String(count++));
+  const images = createImages({ dir, builder });
+  const heard: string[] = [];
+  await images.build('office-acte', ({ step }) => heard.push(step));
+  assert.deepEqual(built, ['svc-base', 'office-acte']);
+  assert.deepEqual(below, [undefined, images.get('svc-base')?.rootfs]);
+  assert.ok(heard.includes('svc-base: unpacking python3-pandas'));
+  await images.build('desktop');
+  assert.deepEqual(built, ['svc-base', 'office-acte', 'desktop']);
+  const changed = { ...recipes, 'svc-base': { ...recipes['svc-base'], packages: ['cowsay'] } };
+  const other = createImages({ dir, builder, recipes: changed });
+  assert.equal(other.get('desktop'), undefined);
+  await other.build('desktop');
+  assert.deepEqual(built.slice(3), ['svc-base', 'desktop']);
 });
 
 test('one process builds, the others wait for its image and see how far it is', async (t) => {

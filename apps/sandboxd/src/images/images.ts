@@ -101,7 +101,10 @@ class Shelf {
     this.#now = options.now ?? Date.now;
     this.#onProgress = options.onProgress;
     this.store = createImageStore(options.dir);
-    const hash = (name: Template) => recipeHash(this.#recipes[name]);
+    const hash = (name: Template) => {
+      const { on } = this.#recipes[name];
+      return recipeHash(this.#recipes[name], on && this.#recipes[on]);
+    };
     this.#hashes = Object.fromEntries(templateNames.map((name) => [name, hash(name)])) as Record<Template, string>;
   }
 
@@ -290,6 +293,8 @@ class Shelf {
   }
 
   async #make(name: Template, tell: (next: Partial<ImageStatus>) => void): Promise<StoredImage> {
+    const { on } = this.#recipes[name];
+    const below = on && (await this.build(on, ({ step }) => tell({ step: `${on}: ${step}` })));
     await this.store.sweep(name);
     const place = await this.store.begin(name);
     let latest: Progress = { progress: 0, step: 'starting' };
@@ -299,10 +304,11 @@ class Shelf {
       const take = async (tar: Parameters<typeof unpackTar>[0]) => {
         unpacked = await unpackTar(tar, join(place, 'rootfs'));
       };
-      await this.#builder.build(this.#recipes[name], place, take, (progress) => {
+      const hear = (progress: Progress) => {
         latest = progress;
         tell(progress);
-      });
+      };
+      await this.#builder.build(this.#recipes[name], { work: place, on: below?.rootfs }, take, hear);
       // Files that only the builder needed are no part of the image.
       await this.store.clean(place);
       const built_at = new Date(this.#now()).toISOString();

@@ -14,7 +14,7 @@ test('the progress of a build never falls, and its steps name the packages', () 
     'Get:1 http://m.example/debian trixie/main amd64 zip amd64 3.0-15 [235 kB]',
     'Unpacking zip (3.0-15) ...',
     'Setting up python3-pandas:amd64 (2.2.3) ...',
-    'I: running --customize-hook in shell',
+    'svc-step: finishing the file system',
     'svc-step: font caches',
     'I: creating tarball...',
   ].flatMap((line) => read(line) ?? []);

@@ -14,7 +14,8 @@ const milestones: readonly [prefix: string, progress: number, step: string][] = 
   ['I: extracting archives', 0.1, 'unpacking the essential packages'],
   ['I: installing essential', 0.12, 'installing the essential packages'],
   ['I: installing remaining', 0.2, 'fetching packages'],
-  ['I: running --customize-hook', 0.75, 'finishing the file system'],
+  ['svc-step: fetching packages', 0.2, 'fetching packages'],
+  ['svc-step: finishing the file system', 0.75, 'finishing the file system'],
   ['I: cleaning package lists', 0.9, 'cleaning up'],
   ['I: creating tarball', 0.92, 'storing the image'],
 ];

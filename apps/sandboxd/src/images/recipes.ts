@@ -6,7 +6,10 @@ import type { Template } from '@svc/sandboxd-api';
 /** How an image is made: a Debian suite with packages, then `rootfs/customize.sh` with the files beside it. */
 export interface Recipe {
   template: Template;
+  /** The image that it adds to: three quarters of the bytes of each are those of `svc-base`, and of its time. */
+  on?: Template;
   suite: string;
+  /** Beside those of the image that it is built on. */
   packages: readonly string[];
   /** No file of the image is newer (seconds since 1970), so that the same packages give the same bytes. */
   epoch: number;
@@ -41,16 +44,19 @@ const desktop = [
 /** The recipe of every template. */
 export const recipes: Readonly<Record<Template, Recipe>> = {
   'svc-base': { template: 'svc-base', suite, epoch, pptx, packages: base },
-  'office-acte': { template: 'office-acte', suite, epoch, pptx, packages: [...base, ...office] },
-  desktop: { template: 'desktop', suite, epoch, pptx, packages: [...base, ...desktop] },
+  'office-acte': { template: 'office-acte', on: 'svc-base', suite, epoch, pptx, packages: office },
+  desktop: { template: 'desktop', on: 'svc-base', suite, epoch, pptx, packages: desktop },
 };
 
 /** The scripts and files that go into images. */
 export const rootfsFiles = join(import.meta.dirname, 'rootfs');
 
-/** Changes whenever an image made by this recipe would be another one, new versions of packages left aside. */
-export function recipeHash(recipe: Recipe): string {
-  const hash = createHash('sha256').update(JSON.stringify([process.arch, recipe]));
+/**
+ * Changes whenever an image made by this recipe would be another one, new versions of packages left aside; `on` is the
+ * recipe of what it is built on.
+ */
+export function recipeHash(recipe: Recipe, on?: Recipe): string {
+  const hash = createHash('sha256').update(JSON.stringify([process.arch, recipe, ...(on ? [on] : [])]));
   const layers = ['base', recipe.template, 'node', 'customize.sh'];
   const files = readdirSync(rootfsFiles, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
