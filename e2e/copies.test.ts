@@ -26,6 +26,7 @@ test('a copy of a data dir, however it is started, does nothing by itself while 
     assert.doesNotMatch(again.output(), /this is a copy/);
     const doctor = await run(['doctor', '--json', '--data-dir', second]);
     assert.match(doctor.stdout, /this is a copy of the platform in/);
+    assert.doesNotMatch(doctor.stdout, /--only worker/);
     const seen = await http(copy.url, '/v1/schedules', { key: living.key });
     assert.match(JSON.stringify(seen.body), /hourly/);
   } finally {
