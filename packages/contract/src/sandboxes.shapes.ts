@@ -116,7 +116,7 @@ export const sandboxEvent = z
       .record(z.string(), z.unknown())
       .describe(
         'Of `stopped` a `reason`: `expired`, `destroyed`, `ended`, `node_lost` or `suspended`; of `failed` `what` did: `pause` or ' +
-          '`resume`; of `forked` the `child_id`',
+          '`resume`, and the `code` and `message` that its caller was answered, where there was one; of `forked` the `child_id`',
       ),
   })
   .meta({ id: 'SandboxEvent' });

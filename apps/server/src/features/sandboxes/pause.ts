@@ -32,8 +32,9 @@ export const pause = (nodes: Nodes) =>
       const row = await context.transaction((tx) => finishIn(tx, kernel, { accountId, id }, 'paused', given));
       return await show(kernel, row);
     } catch (error) {
+      const failure = toApiFailure(error);
       // The keeper finds out how far the node got.
-      await moveSandbox(kernel, id, 'keepRunning', { by });
-      throw toApiFailure(error);
+      await moveSandbox(kernel, id, 'keepRunning', { by, failure });
+      throw failure;
     }
   });

@@ -44,7 +44,8 @@ export const resume = (nodes: Nodes) =>
       await keepExpiry(row);
       return { ...(await show(kernel, row)), restored, ready_ms };
     } catch (error) {
-      await moveSandbox(kernel, id, 'keepPaused', { by });
-      throw toApiFailure(error);
+      const failure = toApiFailure(error);
+      await moveSandbox(kernel, id, 'keepPaused', { by, failure });
+      throw failure;
     }
   });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { bySystem } from '../../kernel/records/audit.ts';
+import { ApiError } from '../../kernel/base/errors.ts';
 import { testClock } from '../../kernel/base/clock.ts';
 import { shared } from '../../testing.shared.ts';
 import { http, openTest } from '../../testing.ts';
@@ -41,9 +42,11 @@ describe('sandboxes: what became of one', () => {
     const { id } = await make();
     await go(id, 'made');
     await go(id, 'pause');
-    await go(id, 'keepRunning');
+    await go(id, 'keepRunning', { failure: new ApiError('memory_not_saved', 'it is too large') });
     await go(id, 'pause');
     await go(id, 'paused');
+    await go(id, 'resume');
+    await go(id, 'keepPaused', { failure: new Error('of the node itself: nothing that its owner is told') });
     await go(id, 'changePaused', { ttlSeconds: 60 });
     await go(id, 'resume');
     await go(id, 'resumed', { restored: true });
@@ -56,14 +59,15 @@ describe('sandboxes: what became of one', () => {
       ['extended', { ttl_seconds: 120, expires_at: '2026-11-23T09:02:00.000Z' }],
       ['resumed', { restored: true }],
       ['extended', { ttl_seconds: 60 }],
+      ['failed', { what: 'resume' }],
       ['paused', { snapshot_bytes: 4_096 }],
-      ['failed', { what: 'pause' }],
+      ['failed', { what: 'pause', code: 'memory_not_saved', message: 'it is too large' }],
       ['created', { template: 'svc-base', backend: 'v2' }],
     ]);
     const first = (await ask(`${id}/events?limit=4`)).body;
     assert.equal(first.events[0].at, new Date(start).toISOString());
     const rest = (await ask(`${id}/events?limit=4&cursor=${first.next_cursor}`)).body;
-    assert.deepEqual([first.events.length, rest.events.length, rest.next_cursor], [4, 3, undefined]);
+    assert.deepEqual([first.events.length, rest.events.length, rest.next_cursor], [4, 4, undefined]);
     for (const [name, reason] of [
       ['expireOnNode', 'expired'],
       ['destroy', 'destroyed'],

@@ -34,6 +34,8 @@ export interface Made {
   ttlSeconds?: number;
   /** Why it ended, for its events. */
   reason?: 'ended' | 'node_lost' | 'suspended';
+  /** Why it could not be paused or resumed, for its events: what the caller is answered. */
+  failure?: unknown;
 }
 
 export const isDue: Guard = { says: 'its lifetime is over', holds: (db, now) => db`expires_at <= ${now}` };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Who } from '../../kernel/records/audit.ts';
 import { type Db, inTransaction, type Time } from '../../kernel/db/db.ts';
-import { notFound } from '../../kernel/base/errors.ts';
+import { ApiError, notFound } from '../../kernel/base/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { endSpansOf, insertSpan, type SpanKind } from '../metering/index.ts';
 import { type Gone, type Machine, machine } from '../../kernel/machine.ts';
@@ -62,7 +62,11 @@ const wasExtended = logs('extended', ({ expires_at: at, ttl_left_ms: left }, { t
 );
 const hasStopped = (reason?: 'expired' | 'destroyed'): Effect =>
   logs('stopped', (_, made) => ({ reason: reason ?? made.reason ?? 'ended' }));
-const hasFailed = (what: 'pause' | 'resume'): Effect => logs('failed', () => ({ what }));
+/** With what the caller was told; a failure that is no answer says nothing to its owner. */
+const hasFailed = (what: 'pause' | 'resume'): Effect =>
+  logs('failed', (_, { failure }) =>
+    failure instanceof ApiError ? { what, code: failure.code, message: failure.message } : { what },
+  );
 const tells = (op: 'created' | 'updated'): Effect => ({ says: `told as ${op}`, tells: op });
 /** Nothing ran past its lifetime, however late its end is noticed. */
 const over: Effect = {
