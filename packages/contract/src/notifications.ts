@@ -187,6 +187,7 @@ export const notifications = {
             channel: z.string(),
             /** The account, the push service's host, the webhook's name, or the e-mail address. */
             to: z.string().optional(),
+            device_name: z.string().optional().describe('Of `push`: which of several browsers, where it gave a name'),
             sent: z.boolean().describe('Whether whoever takes it there has taken it'),
             outcome: z
               .enum(['delivered', 'failed', 'pending'])

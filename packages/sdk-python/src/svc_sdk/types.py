@@ -540,7 +540,7 @@ NotificationsSetPreferencesAnswer = TypedDict("NotificationsSetPreferencesAnswer
 
 NotificationsSendTestAnswer = TypedDict("NotificationsSendTestAnswer", {"notification": "Notification", "targets": "List[NotificationsSendTestAnswerTargetsItem]"})
 
-NotificationsSendTestAnswerTargetsItem = TypedDict("NotificationsSendTestAnswerTargetsItem", {"channel": "str", "to": "NotRequired[str]", "sent": "bool", "outcome": "NotRequired[Literal[\"delivered\", \"failed\", \"pending\"]]", "status": "NotRequired[int]", "reason": "NotRequired[str]"})
+NotificationsSendTestAnswerTargetsItem = TypedDict("NotificationsSendTestAnswerTargetsItem", {"channel": "str", "to": "NotRequired[str]", "device_name": "NotRequired[str]", "sent": "bool", "outcome": "NotRequired[Literal[\"delivered\", \"failed\", \"pending\"]]", "status": "NotRequired[int]", "reason": "NotRequired[str]"})
 
 NotificationsStreamReady = TypedDict("NotificationsStreamReady", {"cursor": "str", "missed": "bool"})
 

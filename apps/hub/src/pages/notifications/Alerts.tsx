@@ -48,7 +48,9 @@ export function Alerts() {
     acts.say(words.alerts.testSent(placesWith('delivered')));
     const pending = placesWith('pending');
     if (pending !== '') acts.say(words.alerts.testPending(pending));
-    for (const why of new Set(lost.map(({ channel, reason = '' }) => words.alerts.testLost(channel, reason))))
+    const placeOf = ({ channel, device_name: name }: (typeof lost)[number]): string =>
+      name === undefined ? channel : `${channel} (${name})`;
+    for (const why of new Set(lost.map((target) => words.alerts.testLost(placeOf(target), target.reason ?? ''))))
       acts.say(why, { isProblem: true });
   };
   return (

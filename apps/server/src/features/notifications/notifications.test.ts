@@ -76,8 +76,11 @@ describe('notifications', () => {
   const inbox = async (query = '', key = account.key) =>
     (await http(gateway.url, `/v1/notifications${query}`, { key })).body;
   const endpointOf = (path: string) => `https://127.0.0.1:${push.port}${path}`;
-  const subscribe = (path: string, browser: Browser, key = account.key) =>
-    http(gateway.url, '/v1/push/subscriptions', { key, body: { endpoint: endpointOf(path), keys: browser.json } });
+  const subscribe = (path: string, browser: Browser, key = account.key, more: object = {}) =>
+    http(gateway.url, '/v1/push/subscriptions', {
+      key,
+      body: { endpoint: endpointOf(path), keys: browser.json, ...more },
+    });
   const waiting = async () => (await gateway.kernel.sql`select 1 from notifications.deliveries`).length;
   /** Deliveries that wait for their next attempt in `ms`. */
   const waitingUntil = async (ms: number) => {
@@ -177,14 +180,21 @@ describe('notifications', () => {
     answers.set('/refusing', [{ status: 404 }]);
     answers.set('/apple', [{ status: 403 }]);
     mail.refusing = { code: 550, times: 1, words: '5.1.1 No such user; you are mailer with smtp-secret' };
-    await subscribe('/apple', newBrowser());
+    await subscribe('/apple', newBrowser(), account.key, { device_name: 'Phone of Ana' });
     const ask = () => http(gateway.url, '/v1/notifications/test', { method: 'POST', key: account.key });
     const { targets } = (await ask()).body;
     const no = { sent: false, outcome: 'failed' };
     const words = 'the mail server answered 550 5.1.1 No such user; you are mailer with [redacted]';
     const pushHost = `127.0.0.1:${push.port}`;
     assert.deepEqual(targets.slice(1), [
-      { channel: 'push', to: pushHost, ...no, status: 403, reason: 'the push service answered 403' },
+      {
+        channel: 'push',
+        to: pushHost,
+        device_name: 'Phone of Ana',
+        ...no,
+        status: 403,
+        reason: 'the push service answered 403',
+      },
       { channel: 'mail', to: account.email, ...no, status: 550, reason: words },
       { channel: 'webhook', to: 'Phone', ...no, status: 404, reason: 'it answered 404' },
     ]);

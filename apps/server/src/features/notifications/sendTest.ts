@@ -17,7 +17,7 @@ type Target = RouteResult<typeof contract.notifications.sendTest>['targets'][num
 type Delivery = Awaited<ReturnType<typeof targetsOf>>[number];
 
 /** A way to the person: with its delivery, or why there is none. */
-type Way = { channel: string; to?: string } & ({ delivery: string } | { reason: string });
+type Way = { channel: string; to?: string; device_name?: string } & ({ delivery: string } | { reason: string });
 
 /** As many are told of; more get theirs. */
 const mostWebhooks = 100;
@@ -59,10 +59,11 @@ function targetOf(way: Way, outcomes: ReadonlyMap<string, FirstOutcome>, isCopy:
 
 /** All ways to a person besides the inbox, whether the test goes there or not. */
 async function waysTo(kernel: Kernel, tx: Db, accountId: string, deliveries: readonly Delivery[]): Promise<Way[]> {
-  const browsers = deliveries.flatMap(({ id, endpoint }): Way[] =>
+  const browsers = deliveries.flatMap(({ id, endpoint, device_name: name }): Way[] => {
+    if (endpoint === null) return [];
     // The rest of the address is a secret of that browser.
-    endpoint === null ? [] : [{ channel: 'push', to: new URL(endpoint).host, delivery: id }],
-  );
+    return [{ channel: 'push', to: new URL(endpoint).host, ...(name && { device_name: name }), delivery: id }];
+  });
   const none: Way[] = [{ channel: 'push', reason: 'no browser of the account is subscribed' }];
   return [
     ...(browsers.length > 0 ? browsers : none),
