@@ -52,7 +52,7 @@ describe('following the changes of an account', () => {
       return isNamed('the last')(item);
     });
     // It stands somewhere before the first write: what comes is a change, and what was is read.
-    await new Promise((resolve) => writing.signal.addEventListener('abort', resolve));
+    await Promise.race([reading, new Promise((resolve) => writing.signal.addEventListener('abort', resolve))]);
     for (let n = 0; n < 60; n += 1) await keep(key, `prompt ${n}`);
     await keep(key, 'the last');
     const [first, ...changes] = await reading;
@@ -74,6 +74,16 @@ describe('following the changes of an account', () => {
       items.map((item) => item.missed ?? nameOf(item)),
       ['two', 'three'],
     );
+  });
+
+  test('a runtime whose document says nothing of its page is followed from as any other', async (t) => {
+    const { key } = await createAccount(gateway);
+    const client = clientOf(gateway, key);
+    const { cursor: after } = await client.events.list();
+    await keep(key, 'one');
+    Object.assign(globalThis, { document: {} });
+    t.after(() => Reflect.deleteProperty(globalThis, 'document'));
+    assert.equal((await readUntil(follow(client, { after }), isNamed('one'))).length, 1);
   });
 
   test('a cursor that is no longer good is said to have missed something, a malformed one and a missing right end it', async () => {

@@ -6,10 +6,13 @@ export function pauseOf(failures: number): number {
   return shortestMs + Math.random() * (cap - shortestMs);
 }
 
-/** The parts of a browser's globals that say when it is worth trying again; Node.js has neither. */
-const page = globalThis as Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>> & {
-  document?: EventTarget & { visibilityState: string };
-};
+type Listening = Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>>;
+
+/**
+ * The parts of a browser's globals that say when it is worth trying again. Node.js has neither, and what other
+ * runtimes call `document` may say nothing.
+ */
+const page = globalThis as Listening & { document?: Listening & { visibilityState?: string } };
 
 /** Calls back when the browser comes online or its page to the front, until the answered function is called. */
 export function onReturn(back: (why: 'online' | 'visible') => void): () => void {
@@ -19,10 +22,10 @@ export function onReturn(back: (why: 'online' | 'visible') => void): () => void 
     if (document?.visibilityState === 'visible') back('visible');
   };
   page.addEventListener?.('online', online);
-  document?.addEventListener('visibilitychange', visible);
+  document?.addEventListener?.('visibilitychange', visible);
   return () => {
     page.removeEventListener?.('online', online);
-    document?.removeEventListener('visibilitychange', visible);
+    document?.removeEventListener?.('visibilitychange', visible);
   };
 }
 
