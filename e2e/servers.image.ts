@@ -1,11 +1,15 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { createImages } from '../apps/sandboxd/src/images/images.ts';
 import { debianMirror } from '../apps/sandboxd/src/images/mirror.ts';
 import { recipes } from '../apps/sandboxd/src/images/recipes.ts';
 
+/** Not in this turn: it takes minutes on a busy machine, and a process of tests that says nothing for five is ended. */
+const run = promisify(execFile);
 const keptMs = 24 * 3_600_000;
 
 /** The place of an image with further packages of Debian, or the reason why it is missing. */
@@ -24,7 +28,7 @@ export async function imageWith(images: string, packages: readonly string[]): Pr
     'svc-base',
   );
   if (!base) return { missing: 'no image svc-base' };
-  const archives = fetchPackages(join(place, 'apt'), mirror, base.rootfs, packages);
+  const archives = await fetchPackages(join(place, 'apt'), mirror, base.rootfs, packages);
   if (typeof archives === 'string') return { missing: archives };
   const name = createHash('sha256')
     .update(JSON.stringify([base.digest, archives.map((path) => basename(path))]))
@@ -34,25 +38,30 @@ export async function imageWith(images: string, packages: readonly string[]): Pr
     // Of earlier versions of the image, or of the packages; younger ones may be another run's.
     for (const old of readdirSync(place).map((entry) => join(place, entry)))
       if (basename(old) !== 'apt' && Date.now() - statSync(old).ctimeMs > keptMs)
-        rmSync(old, { recursive: true, force: true });
+        await rm(old, { recursive: true, force: true });
     const work = join(place, `.making-${process.pid}`);
     const image = join(work, name);
     mkdirSync(image, { recursive: true });
-    execFileSync('cp', ['-a', '--reflink=auto', base.rootfs, join(image, 'rootfs')]);
+    await run('cp', ['-a', '--reflink=auto', base.rootfs, join(image, 'rootfs')]);
     for (const archive of archives) {
       const unpack = 'dpkg-deb --fsys-tarfile "$1" | tar -x -C "$2" --keep-directory-symlink';
-      execFileSync('bash', ['-c', `set -o pipefail; ${unpack}`, 'unpack', archive, join(image, 'rootfs')]);
+      await run('bash', ['-c', `set -o pipefail; ${unpack}`, 'unpack', archive, join(image, 'rootfs')]);
     }
     const said = JSON.parse(readFileSync(join(dirname(base.rootfs), 'image.json'), 'utf8'));
     writeFileSync(join(image, 'image.json'), JSON.stringify({ ...said, digest: `sha256:${name}` }));
-    if (existsSync(join(images, 'runtime'))) execFileSync('cp', ['-a', join(images, 'runtime'), join(work, 'runtime')]);
+    if (existsSync(join(images, 'runtime'))) await run('cp', ['-a', join(images, 'runtime'), join(work, 'runtime')]);
     renameSync(work, made);
   }
   return { images: made };
 }
 
 /** Fetches packages with what they need beyond a root file system; answers the archives, or why it cannot. */
-function fetchPackages(dir: string, mirror: string, rootfs: string, packages: readonly string[]): string[] | string {
+async function fetchPackages(
+  dir: string,
+  mirror: string,
+  rootfs: string,
+  packages: readonly string[],
+): Promise<string[] | string> {
   for (const name of ['lists/partial', 'cache/archives/partial', 'tmp'])
     mkdirSync(join(dir, name), { recursive: true });
   const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
@@ -68,16 +77,22 @@ function fetchPackages(dir: string, mirror: string, rootfs: string, packages: re
     'APT::Install-Recommends': 'false',
   };
   const words = Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
-  const apt = (...command: string[]) =>
-    spawnSync('apt-get', [...words, ...command], {
-      encoding: 'utf8',
-      timeout: 120_000,
-      env: { ...process.env, TMPDIR: join(dir, 'tmp') },
-    });
-  const failures = [['update'], ['--download-only', '-y', 'install', ...packages]].map((command) => apt(...command));
-  const failed = failures.find(({ status }) => status !== 0);
-  if (failed) return `apt cannot fetch ${packages.join(', ')}: ${(failed.stderr ?? '').trim().split('\n').at(-1)}`;
-  const planned = apt('--simulate', 'install', ...packages).stdout.matchAll(/^Inst (\S+) (?:\[\S+\] )?\((\S+) /gm);
+  /** What it wrote; throws with what it complained of. */
+  const apt = async (...command: string[]): Promise<string> => {
+    const env = { ...process.env, TMPDIR: join(dir, 'tmp') };
+    const options = { env, timeout: 120_000, maxBuffer: 16 * 1024 * 1024 };
+    return (await run('apt-get', [...words, ...command], options)).stdout;
+  };
+  let plan: string;
+  try {
+    await apt('update');
+    await apt('--download-only', '-y', 'install', ...packages);
+    plan = await apt('--simulate', 'install', ...packages);
+  } catch (error) {
+    const { stderr = '' } = error as { stderr?: string };
+    return `apt cannot fetch ${packages.join(', ')}: ${stderr.trim().split('\n').at(-1)}`;
+  }
+  const planned = plan.matchAll(/^Inst (\S+) (?:\[\S+\] )?\((\S+) /gm);
   const wanted = new Set([...planned].map(([, name, version = '']) => `${name}_${version.replaceAll(':', '%3a')}`));
   const archives = join(dir, 'cache/archives');
   return readdirSync(archives)
