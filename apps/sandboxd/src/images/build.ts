@@ -55,7 +55,7 @@ export function createTarBuilder({ packages, mirror }: BuilderOptions): TarBuild
     async build(recipe, { work, on }, take, onProgress) {
       onProgress({ progress: 0, step: 'looking for what the build needs' });
       const from = await prepare(packages, mirror, work, recipe.template);
-      onProgress({ progress: 0.01, step: 'fetching Node and npm' });
+      if (on === undefined) onProgress({ progress: 0.01, step: 'fetching Node and npm' });
       const command = on === undefined ? whole(recipe, from, await fetchModules(work)) : added(recipe, from, on);
       await debootstrap(recipe, work, command, take, onProgress);
     },

@@ -293,8 +293,6 @@ class Shelf {
   }
 
   async #make(name: Template, tell: (next: Partial<ImageStatus>) => void): Promise<StoredImage> {
-    const { on } = this.#recipes[name];
-    const below = on && (await this.build(on, ({ step }) => tell({ step: `${on}: ${step}` })));
     await this.store.sweep(name);
     const place = await this.store.begin(name);
     let latest: Progress = { progress: 0, step: 'starting' };
@@ -308,6 +306,9 @@ class Shelf {
         latest = progress;
         tell(progress);
       };
+      const { on } = this.#recipes[name];
+      // What is below it is another image: how far that is says nothing of this one.
+      const below = on && (await this.build(on, ({ step }) => hear({ progress: 0, step: `${on}: ${step}` })));
       await this.#builder.build(this.#recipes[name], { work: place, on: below?.rootfs }, take, hear);
       // Files that only the builder needed are no part of the image.
       await this.store.clean(place);
