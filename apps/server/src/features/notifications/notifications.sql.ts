@@ -190,18 +190,6 @@ export async function markAllRead(db: Db, time: Time, accountId: string): Promis
   return { count: rows.length, at: rows[0]?.read_at ?? '' };
 }
 
-/** Where a notification goes besides the inbox: its deliveries that wait, one a target. */
-export async function targetsOf(db: Db, accountId: string, dedupeKey: string) {
-  return db<
-    { id: string; channel: Channel; endpoint: string | null; device_name: string | null; webhook_id: string | null }[]
-  >`
-    select d.id, d.channel, s.endpoint, s.device_name, d.webhook_id
-    from notifications.notifications n
-    join notifications.deliveries d on d.notification_id = n.id
-    left join notifications.subscriptions s on s.id = d.subscription_id
-    where n.account_id = ${accountId} and n.dedupe_key = ${dedupeKey} order by d.channel, d.id`;
-}
-
 /** The notification that an account has under a key. */
 export async function findByKey(db: Db, accountId: string, dedupeKey: string): Promise<NotificationRow | undefined> {
   const [row] = await db<NotificationRow[]>`
