@@ -176,9 +176,12 @@ async function upgrade(
   const over = Promise.withResolvers<void>();
   const held = reading(dataDir, tables, over.promise);
   const migrating = start(['migrate', '--data-dir', dataDir], noSandboxes, next);
-  // It gives way to a long transaction, and the requests behind it pass; who it is, one of its tries may be too short to see.
-  if (tables.length > 0) await migrating.printed(/gave way, and tries again/);
-  if (tables.length > 0) await migrating.printed(/waits for process \d+ of the database \(svc/);
+  if (tables.length > 0) {
+    // It gives way to a long transaction, and the requests behind it pass.
+    await migrating.printed(/gave way, and tries again/);
+    // One of its tries may be too short to see whose that is.
+    await migrating.printed(/waits for process \d+ of the database \(svc/);
+  }
   over.resolve();
   await held;
   await migrating.printed(/^applied {2}/m);

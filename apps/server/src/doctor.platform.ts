@@ -173,8 +173,8 @@ async function feed(sql: Sql): Promise<Check> {
 const plural = (count: number, name: string): string => `${count} ${name}${count === 1 ? '' : 's'}`;
 
 /**
- * Whether what is due by the clock is done; says nothing while no process runs, where one does everything, and of a copy,
- * which does nothing by the clock and says so itself.
+ * Whether what is due by the clock is done. Says nothing while no process runs, and where one does everything; nor of a
+ * copy, which does nothing by the clock, as another check says.
  */
 async function worker(sql: Sql): Promise<Check[]> {
   if ((await findOriginal(sql).catch(() => undefined)) !== undefined) return [];
