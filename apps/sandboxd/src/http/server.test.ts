@@ -57,6 +57,15 @@ const cell = { code: '1', timeout_ms: 1000 };
 const command = { shell: 'true', timeout_ms: 1000 };
 const exit = { exit_code: 0, timed_out: false, duration_ms: 1 };
 
+test('a connection is kept past the few seconds between two questions of a gateway', async (t) => {
+  const { send } = await serve(t, () => {});
+  const [response] = (await once(send('GET', '', undefined, { connection: 'keep-alive' }), 'response')) as [
+    IncomingMessage,
+  ];
+  response.resume();
+  assert.equal(response.headers['keep-alive'], 'timeout=75');
+});
+
 test('whatever error an agent answers with, the caller hears of one that there is', async (t) => {
   const errors = [{ code: 'constructor' }, { code: '__proto__', message: { toString: 1 } }, { code: 'not_found' }];
   const { call } = await serve(t, ({ channel, type }, shim) => {

@@ -11,10 +11,17 @@ import { type Call, matchOf, type Route } from './route.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { fileRoutes } from './files.ts';
 
+/**
+ * How long a kept connection may idle. Whoever keeps it asks every few seconds, so that it never gets that old: with Node's
+ * 5 s, a node that stood still for 2 s closed one whose request it had not read, and the caller heard that it is away.
+ */
+const keepAliveMs = 75_000;
+
 /** The HTTP interface of a node (`apps/sandboxd/README.md`). */
 export function createHttpServer(node: SandboxNode): Server {
   const routes: Route[] = [...nodeRoutes, ...imageRoutes, ...sandboxRoutes, ...fileRoutes];
-  const server = createServer({ requestTimeout: 0, headersTimeout: 30_000 }, (request, response) => {
+  const options = { requestTimeout: 0, headersTimeout: 30_000, keepAliveTimeout: keepAliveMs };
+  const server = createServer(options, (request, response) => {
     answer(node, routes, request, response).catch((error: unknown) => {
       node.parts.log('answer failed', { err: error, url: request.url });
       response.destroy();
