@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OpError } from './failure.ts';
-import { countMembers } from './records.ts';
+import { membersIn } from './records.ts';
 
 /** The process groups that run now, so that none outlives the daemon. */
 export interface ProcessGroups {
@@ -133,7 +133,7 @@ export async function exitOrEnd(
   if (signal.aborted) onAbort();
   try {
     if (!(await Promise.race([exited.then(() => false), aborted.promise]))) return undefined;
-    const processes = countMembers(group);
+    const processes = membersIn(group)?.length;
     await endGroup(group, command.killAfterMs);
     await Promise.race([exited, sleep(goneMs, undefined, { ref: false })]);
     return { processes };

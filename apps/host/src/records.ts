@@ -133,28 +133,33 @@ function kill(target: number): void {
 
 /** Processes of a group that carry `mark` in their environment; none where the system does not show them. */
 function membersOf(group: number, mark: string): number[] {
-  return pidsIn(group).filter((pid) => {
-    try {
-      return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(mark);
-    } catch {
-      return false;
-    }
-  });
+  return (membersIn(group) ?? [])
+    .map(({ pid }) => pid)
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(mark);
+      } catch {
+        return false;
+      }
+    });
 }
 
-/** How many processes a group has that are not over; undefined where the system does not show them. */
-export function countMembers(group: number): number | undefined {
-  return process.platform === 'linux' ? pidsIn(group).length : undefined;
+/** A process of a group, and its parent. */
+interface Member {
+  pid: number;
+  parent: number;
 }
 
-function pidsIn(group: number): number[] {
-  const pids = process.platform === 'linux' ? readdirSync('/proc').map(Number).filter(Number.isInteger) : [];
-  return pids.filter((pid) => {
+/** The processes of a group that are not over; undefined where the system does not show them. */
+export function membersIn(group: number): Member[] | undefined {
+  if (process.platform !== 'linux') return undefined;
+  const pids = readdirSync('/proc').map(Number).filter(Number.isInteger);
+  return pids.flatMap((pid) => {
     try {
-      const [state, , ofGroup] = statFields(pid);
-      return Number(ofGroup) === group && state !== 'Z';
+      const [state, parent, ofGroup] = statFields(pid);
+      return Number(ofGroup) === group && state !== 'Z' ? [{ pid, parent: Number(parent) }] : [];
     } catch {
-      return false;
+      return [];
     }
   });
 }

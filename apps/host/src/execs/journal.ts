@@ -17,6 +17,8 @@ const recordFile = z.object({
   process: recordedProcess.optional(),
   /** It was ordered to end. */
   ending: z.boolean().optional(),
+  /** How many processes it had then; absent where the system does not show them. */
+  ended_processes: z.int().optional(),
   outcome: z
     .object({
       ok: z.boolean(),

@@ -10,7 +10,7 @@ export const cancelled = 'cancelled';
 
 /** How a command ended whose process is gone. What nobody wrote down is not guessed. */
 export function outcomeOf(
-  { ending }: ExecRecord,
+  { ending, ended_processes }: ExecRecord,
   leader: ProcessId,
   { hasBegun, code, timedOut, endedProcesses, truncated }: ExecEnd,
 ): OpOutcome {
@@ -18,7 +18,12 @@ export function outcomeOf(
     const ended = endedProcesses === undefined ? {} : { ended_processes: endedProcesses };
     return { ok: true, result: { exit_code: null, timed_out: true, truncated, ...ended } };
   }
-  if (ending) return { ok: false, error: cancelled };
+  if (ending) {
+    const told = ended_processes !== undefined && {
+      result: { exit_code: null, timed_out: false, truncated, ended_processes },
+    };
+    return { ok: false, error: cancelled, ...told };
+  }
   if (code !== undefined) return { ok: true, result: { exit_code: code, timed_out: false, truncated } };
   if (!isOfThisBoot(leader)) return { ok: false, error: 'host_restarted', unknown: true };
   return hasBegun ? { ok: false, error: 'process_lost', unknown: true } : { ok: false, error: 'not_started' };

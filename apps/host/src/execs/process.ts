@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { type FileHandle, open, rm, stat, writeFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import type { ProcessId } from '@svc/process-lock';
 import type { ShellCommand } from '../ops/shell.ts';
-import { processOf, syncPath } from '../records.ts';
+import { membersIn, processOf, syncPath } from '../records.ts';
 
 /** Bytes of the output that are kept. One more is on disk where there is more. */
 const mostOutputBytes = 10 * 2 ** 20;
@@ -192,6 +193,25 @@ export async function startDetached(
     line.end();
   }
   return { leader, gone };
+}
+
+/**
+ * How many processes a command has, as a `t` counts them: without the shells of `gate`, which run their leader's own words,
+ * and what those of them started that are not the leader; undefined where the system does not show them.
+ */
+export function countCommands(leader: number): number | undefined {
+  const members = membersIn(leader);
+  const words = wordsOf(leader);
+  const shells = new Set(members?.filter(({ pid }) => pid !== leader && wordsOf(pid) === words).map(({ pid }) => pid));
+  return members?.filter(({ pid, parent }) => pid !== leader && !shells.has(pid) && !shells.has(parent)).length;
+}
+
+function wordsOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 /** What the shell wrote down. */

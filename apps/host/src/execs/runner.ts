@@ -15,7 +15,7 @@ import { isRefusal, type RunTiming } from '../runs/lease.ts';
 import { Sender } from '../sender.ts';
 import { type ExecEntry, type ExecRecord, execVariable } from './journal.ts';
 import { cancelled, cutOf, isOfThisBoot, journalError, outcomeOf } from './outcome.ts';
-import { type ExecFiles, filesOf, readEnd, readOutput, removeFiles, startDetached } from './process.ts';
+import { countCommands, type ExecFiles, filesOf, readEnd, readOutput, removeFiles, startDetached } from './process.ts';
 
 /** Options of the runner of commands that nobody waits for. */
 export interface ExecsOptions extends OperationOptions {
@@ -257,7 +257,7 @@ export class ExecRunner {
       return this.#goOn(own, entry);
     }
     const outcome = entry.record.outcome ?? outcomeOf(entry.record, leader, written);
-    await this.#note(entry, outcome);
+    await this.#note(entry, { outcome });
     await sender.end(Number.POSITIVE_INFINITY);
     if (!end.aborted) await this.#settle(entry, sender.isCut ? cutOf(outcome) : outcome);
   }
@@ -266,15 +266,15 @@ export class ExecRunner {
   async #kill({ controller: { signal } }: Own, entry: ExecEntry, leader: ProcessId): Promise<void> {
     // A daemon that stops leaves it to the next one.
     if (signal.reason !== cancelled || !isRunning(leader)) return;
-    await this.#note(entry, undefined);
+    await this.#note(entry, { ending: true, ended_processes: countCommands(leader.pid) });
     await endGroup(leader.pid, this.#options.killAfterMs);
   }
 
   /** Writes down that a command is ended, or how it ended. A full disk must not keep the gateway from knowing. */
-  async #note(entry: ExecEntry, outcome: OpOutcome | undefined): Promise<void> {
+  async #note(entry: ExecEntry, how: Partial<ExecRecord>): Promise<void> {
     const { log } = this.#options;
     await entry
-      .write(outcome ? { outcome } : { ending: true })
+      .write(how)
       .catch((error: unknown) => log(`the command ${entry.record.id}: not written down: ${String(error)}`));
   }
 
@@ -294,7 +294,7 @@ export class ExecRunner {
 
   /** Tells the gateway how a command ended, until it has it, and forgets it. */
   async #settle(entry: ExecEntry, outcome: OpOutcome): Promise<void> {
-    if (!entry.record.outcome) await this.#note(entry, outcome);
+    if (!entry.record.outcome) await this.#note(entry, { outcome });
     if (await this.#report(entry.record.id, outcome)) await this.#close(entry);
   }
 
