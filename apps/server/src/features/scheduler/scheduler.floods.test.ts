@@ -145,10 +145,12 @@ describe('scheduler: one account against the rest', () => {
       return BigInt(row?.bytes ?? 0);
     };
     await t.runNow(schedule);
-    const before = await written();
-    for (let n = 0; n < 20; n += 1) await t.runNow(schedule);
-    const bytes = Number((await written()) - before);
-    assert.ok(bytes < 1_000_000, `${bytes}`);
+    // The server of all tests has one log: what others write comes to it, so that one quiet try is enough.
+    await until(async () => {
+      const before = await written();
+      for (let n = 0; n < 20; n += 1) await t.runNow(schedule);
+      return (await written()) - before < 1_000_000n;
+    });
     const [row] = await sql<{ count: number }[]>`
       select count(*)::int as count from scheduler.specs where schedule_id = ${schedule.id}`;
     assert.equal(row?.count, 1);
