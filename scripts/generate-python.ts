@@ -1,3 +1,4 @@
+import { resolved } from '../apps/server/src/kernel/reference/openapi.refs.ts';
 import { type Schema, Types } from './generate-python.types.ts';
 import { doc, pascal, snake } from './generate-python.words.ts';
 
@@ -75,7 +76,9 @@ function featuresOf(types: Types, document: Schema): Features {
       // The same with a body, which only POST has.
       const { post } = methods;
       const isTwin = post?.operationId === `${operation.operationId}.post`;
-      const whole = isTwin && post?.requestBody ? { ...operation, requestBody: post.requestBody } : operation;
+      const parameters = (operation.parameters ?? []).map((one) => resolved(document, one));
+      const body = isTwin && post?.requestBody ? { requestBody: post.requestBody } : {};
+      const whole = { ...operation, parameters, ...body };
       features.set(feature, [...(features.get(feature) ?? []), ...methodsOf(types, path, method, whole)]);
     }
   }

@@ -28,9 +28,10 @@ export class StrictClient {
         const id = operation['operationId'] as string | undefined;
         if (id === undefined) continue;
         const content = ((operation['requestBody'] as Schema | undefined)?.['content'] ?? {}) as Record<string, Schema>;
-        const parameters = (operation['parameters'] ?? []) as Operation['parameters'];
+        const parameters = ((operation['parameters'] ?? []) as Schema[]).map((one) => this.#resolved(one));
         const body = content['application/json']?.['schema'] as Schema | undefined;
-        this.#operations.set(id, { method: method.toUpperCase(), path, body, parameters });
+        const own = { body, parameters: parameters as unknown as Operation['parameters'] };
+        this.#operations.set(id, { method: method.toUpperCase(), path, ...own });
       }
     }
   }
@@ -122,9 +123,9 @@ export class StrictClient {
   }
 
   #resolved(schema: Schema): Schema {
-    const name = /^#\/components\/schemas\/(.*)$/.exec(String(schema['$ref']))?.[1];
-    if (name === undefined) return schema;
-    const components = (this.#document['components'] as { schemas: Record<string, Schema> }).schemas;
-    return this.#resolved(components[name] ?? assert.fail(`${name} is not in the document`));
+    const [, kind, name] = /^#\/components\/(\w+)\/(.*)$/.exec(String(schema['$ref'])) ?? [];
+    if (kind === undefined || name === undefined) return schema;
+    const components = (this.#document['components'] as Record<string, Record<string, Schema>>)[kind];
+    return this.#resolved(components?.[name] ?? assert.fail(`${kind}/${name} is not in the document`));
   }
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Json, type Route } from '@svc/contract';
+import { resolved } from '../../apps/server/src/kernel/reference/openapi.refs.ts';
 import { exampleIds, routeOf } from '../../apps/server/src/testing.examples.ts';
 
 /** Operations that change something, by their ids, whose example can be sent. */
@@ -24,9 +25,9 @@ function failuresOf(route: Route): Map<number, Set<string>> {
   const { responses = {} } =
     known[(route.also ?? route.method).toLowerCase()] ?? known[route.method.toLowerCase()] ?? {};
   return new Map(
-    Object.entries(responses).map(([status, { content }]) => [
+    Object.entries(responses).map(([status, answer]) => [
       Number(status),
-      new Set(Object.keys(content?.['application/json']?.examples ?? {})),
+      new Set(Object.keys(resolved(document, answer).content?.['application/json']?.examples ?? {})),
     ]),
   );
 }

@@ -4,6 +4,7 @@ import { contract, errorCodes } from '@svc/contract';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { z } from 'zod';
 import { openApiDocument } from './openapi.ts';
+import { resolved } from './openapi.refs.ts';
 import { createSchemas, type JsonSchema } from './openapi.schemas.ts';
 
 type Operation = {
@@ -17,9 +18,17 @@ type Operation = {
 };
 const document = openApiDocument() as {
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, JsonSchema> };
+  components: Record<'schemas' | 'responses' | 'parameters', Record<string, JsonSchema>>;
 };
-const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+const operations = Object.values(document.paths)
+  .flatMap((path) => Object.values(path))
+  .map((operation) => ({
+    ...operation,
+    parameters: (operation.parameters ?? []).map((one) => resolved(document, one)),
+    responses: Object.fromEntries(
+      Object.entries(operation.responses).map(([status, answer]) => [status, resolved(document, answer)]),
+    ),
+  }));
 const operationOf = (id: string): Operation =>
   operations.find(({ operationId }) => operationId === id) ?? assert.fail(id);
 
@@ -67,12 +76,30 @@ describe('the published document', () => {
     for (const [name, schema] of Object.entries(schemas)) {
       assert.ok('type' in schema || 'oneOf' in schema || 'anyOf' in schema, `${name}: ${JSON.stringify(schema)}`);
     }
-    const refs = JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g);
-    for (const [, name = ''] of refs) assert.ok(schemas[name], name);
+    const refs = JSON.stringify(document).matchAll(/"(#\/components\/[^"]+)"/g);
+    for (const [, $ref] of refs) assert.ok(resolved(document, { $ref }));
+  });
+
+  test('what many operations have in common stands once', () => {
+    const { responses, parameters } = document.components;
+    const inline = Object.values(document.paths)
+      .flatMap((path) => Object.values(path))
+      .flatMap((operation) => Object.entries(operation.responses));
+    for (const [status, answer] of inline) {
+      const isEnvelope = JSON.stringify(answer).includes('#/components/schemas/Error"');
+      assert.ok(!isEnvelope, `${status}: ${JSON.stringify(answer)}`);
+    }
+    const said = JSON.stringify(Object.values(document.paths));
+    for (const kind of [responses, parameters]) {
+      for (const [name, component] of Object.entries(kind)) {
+        assert.ok(said.includes(`/${name}"`), `${name} is referred to`);
+        assert.ok(!said.includes(JSON.stringify(component)), `${name} stands inline too`);
+      }
+    }
   });
 
   test('a number of an address is one, with its bounds', () => {
-    const all = operations.flatMap(({ parameters }) => parameters ?? []);
+    const all = operations.flatMap(({ parameters }) => parameters);
     for (const { name, schema } of all)
       if (schema['type'] === 'integer') assert.equal(typeof schema['minimum'], 'number', name);
     const limits = all.filter(({ name }) => name === 'limit');

@@ -12,28 +12,32 @@ import { type AnyDoc, docOf } from '@svc/contract/docs';
 import { z } from 'zod';
 import { createSchemas, type JsonSchema, type Schemas } from './openapi.schemas.ts';
 
-const sharedHeaders: JsonSchema[] = [
-  {
+/** Headers of every operation that needs a key, by the names of their components. */
+const sharedHeaders = {
+  RequestId: {
     name: 'x-request-id',
     in: 'header',
     description: 'Correlation id; comes back as `x-svc-trace-id`.',
     schema: { type: 'string', minLength: 1, maxLength: 128 },
   },
-  {
+  Device: {
     name: 'x-svc-device',
     in: 'header',
     description: 'Stable id of the calling device; registers it on first use.',
     schema: { type: 'string', format: 'uuid' },
   },
-  { name: 'x-svc-device-name', in: 'header', schema: { type: 'string', maxLength: 120 } },
-  { name: 'x-svc-device-platform', in: 'header', schema: { type: 'string', maxLength: 120 } },
-];
+  DeviceName: { name: 'x-svc-device-name', in: 'header', schema: { type: 'string', maxLength: 120 } },
+  DevicePlatform: { name: 'x-svc-device-platform', in: 'header', schema: { type: 'string', maxLength: 120 } },
+} satisfies Record<string, JsonSchema>;
 const idempotencyHeader: JsonSchema = {
   name: 'Idempotency-Key',
   in: 'header',
   description: 'A repeat within 24 h answers the stored response.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
+const refTo = (kind: 'parameters' | 'responses', name: string): JsonSchema => ({
+  $ref: `#/components/${kind}/${name}`,
+});
 /** Relays may have a name of their own, which the document cannot know. */
 const relayServer: JsonSchema = {
   url: '{relay_url}',
@@ -81,6 +85,13 @@ export function openApiDocument(table: Readonly<Record<string, Record<string, Ro
     paths,
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key: `svc_…`' } },
+      parameters: { ...sharedHeaders, IdempotencyKey: idempotencyHeader },
+      responses: Object.fromEntries(
+        operations
+          .flatMap(({ route }) => failuresOf(route))
+          .map(([, codes]) => [nameOfFailure(codes), failure(codes)] as const)
+          .sort(([one], [other]) => (one < other ? -1 : 1)),
+      ),
       schemas: schemas.components,
     },
   };
@@ -119,11 +130,11 @@ function describe(
       ...parametersOf(route.params, 'path', schemas, example.params),
       ...parametersOf(route.query, 'query', schemas, example.query),
       ...parametersOf(route.headers, 'header', schemas, example.headers),
-      ...(route.auth === 'key' ? sharedHeaders.filter(({ name }) => !route.headers?.shape[String(name)]) : []),
-      ...(route.idempotent ? [idempotencyHeader] : []),
+      ...(route.auth === 'key' ? sharedHeadersOf(route) : []),
+      ...(route.idempotent ? [refTo('parameters', 'IdempotencyKey')] : []),
     ],
     ...(takes && { requestBody: requestBody(takes, schemas, example.body) }),
-    responses: { ...successes(route.answers, schemas, example), ...failures(routeErrors(route)) },
+    responses: { ...successes(route.answers, schemas, example), ...failures(route) },
     // Why a repeat needs no `Idempotency-Key`.
     ...(route.notIdempotent !== undefined && { 'x-not-idempotent': route.notIdempotent }),
   };
@@ -136,6 +147,12 @@ const scopesText = (scopes: readonly string[], ofApps?: string): string =>
 
 /** The `example` of a body or a parameter, where there is one. */
 const exampleOf = (value: unknown): JsonSchema => (value === undefined ? {} : { example: value });
+
+/** Those that the route does not describe itself. */
+const sharedHeadersOf = ({ headers }: Route): JsonSchema[] =>
+  Object.entries(sharedHeaders)
+    .filter(([, { name }]) => !headers?.shape[name])
+    .map(([component]) => refTo('parameters', component));
 
 function requestBody(takes: NonNullable<Route['takes']>, schemas: Schemas, body: unknown): JsonSchema {
   if (takes.kind === 'bytes') {
@@ -273,18 +290,24 @@ function routeErrors(route: Route): ErrorCode[] {
   return [...codes].filter((code) => !(errorCodes[code].status in own));
 }
 
-function failures(codes: ErrorCode[]): JsonSchema {
-  const byStatus = Map.groupBy(codes.sort(), (code) => errorCodes[code].status);
-  const schema = { $ref: '#/components/schemas/Error' };
-  return Object.fromEntries(
-    [...byStatus].map(([status, names]) => [
-      status,
-      {
-        description: names.map((name) => `\`${name}\``).join(', '),
-        content: { 'application/json': { schema, examples: Object.fromEntries(names.map(failureOf)) } },
-      },
-    ]),
-  );
+/** A route's codes of errors, those of one status together: one component, which other routes refer to as well. */
+const failuresOf = (route: Route): [status: number, codes: ErrorCode[]][] => [
+  ...Map.groupBy(routeErrors(route).sort(), (code) => errorCodes[code].status),
+];
+
+const failures = (route: Route): JsonSchema =>
+  Object.fromEntries(failuresOf(route).map(([status, codes]) => [status, refTo('responses', nameOfFailure(codes))]));
+
+/** `NotFound`, `ForbiddenOrReauthRequired`: a code has one status, so that the codes alone are a name. */
+const nameOfFailure = (codes: readonly ErrorCode[]): string =>
+  codes.map((code) => code.replace(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())).join('Or');
+
+function failure(codes: readonly ErrorCode[]): JsonSchema {
+  const content = {
+    schema: { $ref: '#/components/schemas/Error' },
+    examples: Object.fromEntries(codes.map(failureOf)),
+  };
+  return { description: codes.map((code) => `\`${code}\``).join(', '), content: { 'application/json': content } };
 }
 
 const failureOf = (code: ErrorCode): [string, JsonSchema] => {
