@@ -9,27 +9,20 @@ import { glob } from 'node:fs/promises';
 import { loadConfig } from './config.ts';
 import { sealedScheduleHeaders } from './features/schedules/index.ts';
 import { allSealed, masterKeyFile, openKeyring, rotateMasterKey } from './master-key.ts';
-import { inTransaction, openDatabase, type Sql } from './kernel/db/db.ts';
+import { inTransaction, openDatabase } from './kernel/db/db.ts';
 import { testClock } from './kernel/base/clock.ts';
 import { createKeyring, openUnder } from './kernel/base/crypto.ts';
 import { sealedDataKeys } from './features/environments/index.ts';
 import { environmentOf } from './features/environments/environments.testing.ts';
 import { sealedWebhook } from './features/notifications/index.ts';
 import { asOwner, http, masterKey, openTest, startGateway, type TestDatabase, testDatabase, until } from './testing.ts';
+import { waitingFor } from './testing.locks.ts';
 
 /** The URL of a test's database, as in the settings of a platform. */
 function urlOf({ target }: TestDatabase): string {
   if (!('embedded' in target)) throw new Error('test databases are embedded');
   const { socketDir, user } = target.embedded;
   return `postgres://${user}@${encodeURIComponent(socketDir)}/${target.database}`;
-}
-
-/** How many wait for a lock on a table. */
-async function waitingFor(sql: Sql, table: string): Promise<number> {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*)::int as n from pg_locks where not granted and relation = ${`kernel.${table}`}::regclass
-      and database = (select oid from pg_database where datname = current_database())`;
-  return row?.n ?? 0;
 }
 
 describe('rotation of the master key', () => {
@@ -178,7 +171,7 @@ describe('rotation of the master key', () => {
       inTransaction(sql, async (db) => {
         await db`lock table kernel.gateways in share row exclusive mode`;
         starting = assert.rejects(startGateway(database), /set up with another master key/);
-        await until(() => asOwner(database, async (other) => (await waitingFor(other, 'gateways')) > 0));
+        await until(() => asOwner(database, async (other) => (await waitingFor(other, 'kernel.gateways')) > 0));
         await db`update kernel.facts set value = '\\x00' where name = 'master_key'`;
       }),
     );

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { testClock } from '../../kernel/base/clock.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { http, until } from '../../testing.ts';
+import { waitingFor } from '../../testing.locks.ts';
 import { headersOf } from '../me/me.testing.ts';
 import { openPlatform, password, person, PlayedBrowser } from '../auth/auth.testing.ts';
 
@@ -89,7 +90,7 @@ test('a sign-in that begins while a machine that slept renews its lease waits fo
   await inTransaction(sql, async (tx) => {
     await tx`lock table kernel.gateways in exclusive mode`;
     clock.leap(60_000);
-    await until(async () => (await tx`select 1 from pg_locks where not granted limit 1`).length > 0);
+    await until(async () => (await waitingFor(tx, 'kernel.gateways')) > 0);
     begun = new PlayedBrowser().open(`http://localhost:${t.port}/hub/login/start`);
     assert.equal(await Promise.race([begun.then(({ status }) => status), delay(200, 'waits')]), 'waits');
   });

@@ -6,6 +6,7 @@ import { WebSocket } from 'ws';
 import { shared } from '../../testing.shared.ts';
 import type { Db } from '../../kernel/db/db.ts';
 import { asOwner, createAccount, http, openTest, until } from '../../testing.ts';
+import { waitingFor } from '../../testing.locks.ts';
 import { providersFile } from '../inference/inference.testing.ts';
 import { TestRealtime } from './realtime.testing.ts';
 
@@ -135,10 +136,7 @@ describe('realtime under attack', () => {
       sql.begin(async (tx) => {
         await lockAll(tx);
         const socket = dial(key);
-        await until(async () => {
-          const waiting = tx`select 1 from pg_locks where relation = 'keys.reservations'::regclass and not granted`;
-          return (await waiting).length > 0;
-        });
+        await until(async () => (await waitingFor(tx, 'keys.reservations')) > 0);
         socket.resetAndDestroy();
         await once(socket, 'close');
         // Its end was heard before this was answered.

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { shared } from '../../testing.shared.ts';
+import { waitingFor } from '../../testing.locks.ts';
 import {
   createAccount,
   http,
@@ -135,7 +136,7 @@ describe('gateways', () => {
     await inTransaction(sql, async (tx) => {
       await tx`lock table kernel.gateways in exclusive mode`;
       clock.advance(2_000);
-      await until(async () => (await tx`select 1 from pg_locks where not granted limit 1`).length > 0);
+      await until(async () => (await waitingFor(tx, 'kernel.gateways')) > 0);
       closing = gateways.close();
     });
     await closing;
