@@ -14,21 +14,16 @@ const mostCompared = 600;
  * gap that both have, where there is one. So a word over the cut belongs to one window, whichever its times are in each.
  */
 export function stitched(windows: readonly HeardWindow[]): PlacedWord[][] {
-  const kept = windows.map(({ words }) => words);
-  for (let n = 0; n + 1 < windows.length; n += 1) {
-    const [a, b] = [windows[n], windows[n + 1]] as [HeardWindow, HeardWindow];
-    const seam = seamOf(a, b);
-    const last = (kept[n] as PlacedWord[]).filter((word) => !seam.droppedBefore.has(word));
-    kept[n] = last;
-    // Times of two windows may cross by some ms at the seam: the order of words holds, so the later ones are moved.
-    const from = last.reduce((latest, { startMs }) => Math.max(latest, startMs), 0);
-    kept[n + 1] = b.words
-      .filter((word) => !seam.droppedAfter.has(word))
-      .map((word) =>
-        word.startMs >= from ? word : Object.assign(word, { startMs: from, endMs: Math.max(from, word.endMs) }),
-      );
-  }
-  return kept;
+  const seams = windows.slice(1).map((later, n) => seamOf(windows[n] as HeardWindow, later));
+  // Times of two windows may cross by some ms at the seam: the order of words holds, so the later ones are moved.
+  let from = Number.NEGATIVE_INFINITY;
+  return windows.map(({ words }, n) => {
+    const kept = words
+      .filter((word) => !seams[n - 1]?.droppedAfter.has(word) && !seams[n]?.droppedBefore.has(word))
+      .map((word) => (word.startMs >= from ? word : { ...word, startMs: from, endMs: Math.max(from, word.endMs) }));
+    from = kept.reduce((latest, { startMs }) => Math.max(latest, startMs), 0);
+    return kept;
+  });
 }
 
 interface Seam {
