@@ -27,7 +27,7 @@ export async function violations(sql: Sql): Promise<string[]> {
 
 /**
  * The same of rows that name blobs, and of blobs. A blob without a row is an error where no sweep looks for one: audio of
- * transcripts that are gone is swept (`transcripts.sweep`), and so are unfinished files at a start (`openFileBlobs`, after
+ * transcripts that are gone is swept (`transcripts.purge`), and so are unfinished files at a start (`openFileBlobs`, after
  * a day) and pieces of uploads whose row says no size (`uploads.sweep`).
  */
 export async function blobViolations(sql: Sql, blobs: Blobs): Promise<string[]> {

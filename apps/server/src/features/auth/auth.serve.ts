@@ -153,10 +153,9 @@ export class AuthServer {
   }
 
   #refuse(visit: PageVisit, error: ApiError): void {
-    const { kernel, page, response } = visit;
+    const { page, response } = visit;
     for (const [name, value] of Object.entries(error.headers ?? {})) response.setHeader(name, value);
-    void kernel;
-    const status = error.status;
+    const { status } = error;
     const said = { error: codeOf(error), error_description: error.message };
     if (visit.wantsHtml)
       visit.html(status, errorPage(page, { error: said.error, description: said.error_description, status }));
