@@ -1,5 +1,5 @@
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Gate } from '../../kernel/mount/mount.ts';
+import type { Gate } from '../../kernel/mount/checks.ts';
 import { inTransaction } from '../../kernel/db/db.ts';
 import { checkQuota } from '../../kernel/records/quotas.ts';
 import { devicesQuota, hasDevice, upsertDevice } from './devices.sql.ts';

@@ -1,5 +1,5 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { headerText } from '../../../kernel/mount/mount.ts';
+import { headerText } from '../../../kernel/mount/device.ts';
 import { deviceConfirmPage, deviceDonePage, devicePage } from '../pages/device.ts';
 import { errorPage, signedOutPage, signOutPage } from '../pages/notes.ts';
 import { lookOf, type PageContext } from '../pages/page.ts';
