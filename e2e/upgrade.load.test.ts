@@ -108,7 +108,8 @@ class Load {
 
   /**
    * Asks a gateway, and the next one where the SDK would ask again: it does not listen, it says that it is shutting down, or it
-   * closed a connection that was kept without a word. A repeat has the key of the first, so that nothing is done twice.
+   * closed a connection that was kept without a word. The only one is asked a second time. A repeat has the key of the first, so
+   * that nothing is done twice.
    */
   async #ask(method: string, path: string, body?: object): Promise<unknown> {
     // As they were when it began: one that leaves the list meanwhile would end the search for another.
@@ -121,7 +122,7 @@ class Load {
       this.again += 1;
       tries.push(`${how} of ${url} after ${Math.round(performance.now() - begun)} ms`);
     };
-    for (let n = 0; n < gateways.length; n += 1) {
+    for (let n = 0; n < Math.max(2, gateways.length); n += 1) {
       const { url } = gateways[(first + n) % gateways.length] as Gateway;
       const headers = {
         authorization: `Bearer ${this.#key}`,
