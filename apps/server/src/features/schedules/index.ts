@@ -17,6 +17,7 @@ import { schedulesRestored } from './schedules.restored.ts';
 export { pauseChange, scheduleChange } from './schedules.changes.ts';
 export type { SchedulerOfSchedules } from './schedules.scheduler.ts';
 export {
+  findSchedule,
   findSealedHeaders,
   lockEventSchedules,
   lockFollowers,

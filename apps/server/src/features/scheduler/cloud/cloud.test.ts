@@ -82,6 +82,22 @@ describe('scheduler: webhooks of the cloud', () => {
     assert.equal(await outcome(200, 201), 'answered 200, expected 201');
   });
 
+  test('on_change: an answer longer than what is kept of it is compared whole, its times aside', async () => {
+    const schedule = await webhook({}, { notify: 'on_change' });
+    const told = async (body: string): Promise<number> => {
+      answer = (_request, _body, response) => response.end(body);
+      await t.runNow(schedule);
+      // A second each, so that the newest run is this one.
+      await t.turnTo(1_000, schedule, 'succeeded');
+      return (await t.call('GET', '/v1/notifications')).body.notifications.length;
+    };
+    const lines = 'always the same\n'.repeat(10_000);
+    assert.equal(await told(`v1\n${lines}at 9:00:00`), 0);
+    assert.equal(await told(`v1\n${lines}at 10:00:00`), 0);
+    assert.equal(await told(`v2\n${lines}at 10:00:00`), 1);
+    assert.equal(await told('v2'), 2);
+  });
+
   test('a failed webhook is retried as any run is', async () => {
     let calls = 0;
     answer = (_request, _body, response) => {

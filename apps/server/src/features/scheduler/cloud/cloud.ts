@@ -1,4 +1,4 @@
-import { agentSpec, kinds, lastWhole, shellSpec } from '@svc/contract';
+import { agentSpec, kinds, shellSpec } from '@svc/contract';
 import { HttpTaskError, parseSpec } from '@svc/http-task';
 import { faultText } from '@svc/netguard/faults';
 import type { z } from 'zod';
@@ -20,6 +20,7 @@ import { endedProcess, moveRun } from '../outcomes/settle.ts';
 import type { RunRow } from '../scheduler.sql.ts';
 import { leaseMs, type Result } from '../scheduler.effects.ts';
 import { move } from '../scheduler.moves.ts';
+import { outputHashOf, tailOf } from './output.ts';
 import { callWebhook } from './webhook.ts';
 
 /** Runs at a time; webhooks wait neither for sandboxes nor for models. What else there is fails at once, among them. */
@@ -30,7 +31,6 @@ const shells = { total: 64, ofOne: 4 };
 const agents = { total: 64, ofOne: 4 };
 const quick = kinds.filter((kind) => kind !== 'shell' && kind !== 'agent' && kind !== 'chain');
 const renewEveryMs = 20_000;
-const keptBytes = 65_536;
 const drainMs = 3_000;
 /** Of a command in a sandbox (document 3, Limits). */
 const mostShellSeconds = 900;
@@ -157,9 +157,11 @@ export class CloudRunner {
     const stopRenewing = clock.every(renewEveryMs, () => void this.#renew(run, abort));
     try {
       const result = await this.#execute(run, abort.signal);
-      if ('log' in result && result.log) await this.#keepLog(run, result.log);
+      const output = 'log' in result ? result.log : undefined;
+      if (output) await this.#keepLog(run, output);
+      const outputHash = output && (await outputHashOf(this.#parts.kernel, run, output));
       stopRenewing();
-      await this.#report(run, result);
+      await this.#report(run, result, outputHash);
     } finally {
       // If this throws, nothing is reported: another gateway takes the run when its lease ends.
       stopRenewing();
@@ -187,7 +189,7 @@ export class CloudRunner {
   async #webhook(run: RunRow, spec: unknown, signal: AbortSignal): Promise<Outcome> {
     const { text, ...result } = await callWebhook(this.#parts.kernel, parseSpec(spec), run.timeout_s * 1000, signal);
     const log = Buffer.from(text);
-    return { ...result, logTail: textOf(log), log };
+    return { ...result, logTail: tailOf(log), log };
   }
 
   async #runAgent(
@@ -204,7 +206,7 @@ export class CloudRunner {
       ok,
       ...(error !== undefined && { error: error.slice(0, 1_000) }),
       costMicroUsd,
-      logTail: textOf(bytes),
+      logTail: tailOf(bytes),
       log: bytes,
     };
   }
@@ -223,7 +225,7 @@ export class CloudRunner {
       run.timeout_s > mostShellSeconds ? `timeout: ${mostShellSeconds} s are the most in the cloud` : 'timeout';
     const error = done.timed_out ? late : exitCode === null ? stderr.slice(0, 1_000) : `exit code ${exitCode}`;
     const log = Buffer.from(stdout + stderr);
-    const logTail = textOf(log);
+    const logTail = tailOf(log);
     return { ok, ...(!ok && { error }), ...(exitCode !== null && { exitCode }), logTail, log };
   }
 
@@ -274,7 +276,7 @@ export class CloudRunner {
     });
   }
 
-  async #report(claimed: RunRow, result: Outcome | Ended): Promise<void> {
+  async #report(claimed: RunRow, result: Outcome | Ended, outputHash: string | undefined): Promise<void> {
     const { sql, gateways } = this.#parts.kernel;
     const moved = await inTransaction(sql, async (db) => {
       const by = { pool: 'cloud', attempt: claimed.attempt, holderId: gateways.id } as const;
@@ -282,7 +284,7 @@ export class CloudRunner {
         'ended' in result
           ? move('handBack', { by, costMicroUsd: result.costMicroUsd })
           : move('report', { ...result, by });
-      return moveRun(this.#parts, db, claimed, step);
+      return moveRun(this.#parts, db, claimed, step, outputHash);
     });
     if (moved) return;
     await endedProcess(this.#parts, { id: claimed.id, attempt: claimed.attempt, holderId: gateways.id });
@@ -293,9 +295,4 @@ export class CloudRunner {
 function reasonOf(error: unknown): string {
   const isOurs = error instanceof ApiError || error instanceof HttpTaskError || error instanceof BrokenSeal;
   return isOurs ? error.message : faultText(error);
-}
-
-/** The end of a response as text that the database can hold. */
-function textOf(body: Buffer): string {
-  return lastWhole(body, keptBytes).toString('utf8').replaceAll('\u0000', '').toWellFormed();
 }
