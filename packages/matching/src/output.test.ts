@@ -67,6 +67,19 @@ describe('outputs of runs', () => {
     for (const [before, after] of other) assert.notEqual(normalizeLine(before, now), normalizeLine(after, now));
   });
 
+  test('an uptime in per cent says something, one in seconds does not', () => {
+    const other = [
+      ['uptime: 99.95%', 'uptime: 91.20%'],
+      ['Uptime = 100 %', 'Uptime = 99 %'],
+    ] as const;
+    for (const [before, after] of other) assert.notEqual(normalizeLine(before, now), normalizeLine(after, now));
+    const same = [
+      ['uptime: 12345', 'uptime: 12.5'],
+      ['{"uptime":12345,"cpu":"3%"}', '{"uptime":99,"cpu":"3%"}'],
+    ] as const;
+    for (const [before, after] of same) assert.equal(normalizeLine(before, now), normalizeLine(after, now));
+  });
+
   test('the lines that changed are told, those that only moved are not', () => {
     const before = 'at 09:00:00\na\nb\nb\nc';
     assert.deepEqual(changedLines(before, 'at 09:05:00\nc\n\u001b[1mB\u001b[0m\nb\na', now), ['- b', '+ B']);

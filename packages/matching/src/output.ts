@@ -69,7 +69,7 @@ const rules: readonly (readonly [RegExp, string])[] = [
     '<id>',
   ],
   [
-    /(["']?\b\w{0,24}(?:took|elapsed|duration|latency|uptime|response_?time|took_?in)\w{0,16}["']?\s?[:=]\s?["']?)\d[\d.,]{0,24}(?:\s?(?:ms|s|sec|min|h)\b)?/gi,
+    /(["']?\b\w{0,24}(?:took|elapsed|duration|latency|uptime|response_?time|took_?in)\w{0,16}["']?\s?[:=]\s?["']?)\d[\d.,]{0,24}(?![\d.,]|\s?%)(?:\s?(?:ms|s|sec|min|h)\b)?/gi,
     `$1${duration}`,
   ],
   [/(["']?\b(?:pid|goroutines|nthreads|load_?avg|heap_?\w{0,16})["']?\s{0,2}[:=]\s?)\d{1,20}/gi, '$1<n>'],
