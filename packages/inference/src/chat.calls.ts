@@ -45,6 +45,8 @@ interface Call {
   extra: Value | undefined;
   /** Its place among the calls of the answer. */
   at: number;
+  /** Where the peer said that it stands. */
+  place: number | undefined;
   /** As the peer said it, and as the client hears it. */
   id: string;
   ownId: string;
@@ -103,16 +105,18 @@ export class CallFragments {
     const { name: given, arguments: written } = objectOf(fragment['function']);
     const said = { id: textOf(fragment['id']) ?? '', name: textOf(given) ?? '', input: inputOf(written) };
     const place = numberOf(fragment['index']);
-    const before = this.#byId.get(said.id) ?? (place === undefined ? this.#all.at(-1) : this.#byPlace.get(place));
+    const there = place === undefined ? this.#all.at(-1) : this.#byPlace.get(place);
+    // Of two calls with one id it is the one that stands there.
+    const before = there && there.id === said.id ? there : (this.#byId.get(said.id) ?? there);
     const extra = signedExtra(fragment['extra_content']);
     if (before && isRepeat(before, said)) return this.#signed(before, extra, take);
     // A signature may come after its call, alone.
     if (!before && said.id + said.name + said.input === '') return { events: [] };
-    const isFirst = !before || begins(before, said, this.#tools);
+    const isFirst = !before || begins(before, said, place, this.#tools);
     if (!isFirst && before.isOver && said.name + said.input !== '') return this.#signed(before, extra, take);
     const events = isFirst ? this.#opened() : [];
     this.#ids ??= new CallIds(answerId);
-    const call = isFirst ? this.#begin(said, before, take, this.#ids.unique(said.id)) : before;
+    const call = isFirst ? this.#begin({ ...said, place }, before, take, this.#ids.unique(said.id)) : before;
     if (place !== undefined) this.#byPlace.set(place, call);
     call.extra = extra ?? call.extra;
     if (extra && call.isOpen) events.push(...this.#sealed(call, take()));
@@ -192,8 +196,14 @@ export class CallFragments {
     return signature === undefined ? [] : thoughtOnly(index, signature);
   }
 
-  #begin({ id, name }: Said, before: Call | undefined, take: () => number, ownId: string): Call {
+  #begin(
+    { id, name, place }: Said & Pick<Call, 'place'>,
+    before: Call | undefined,
+    take: () => number,
+    ownId: string,
+  ): Call {
     const own = {
+      place,
       sealIndex: take(),
       index: take(),
       extra: undefined,
@@ -237,13 +247,16 @@ const isSettled = ({ name, input }: Call, tools: readonly string[]): boolean =>
   input !== '' || tools.includes(name) || !begin(name, tools);
 
 /** Whether a fragment that came to where a call is belongs to another one. */
-function begins(call: Call, { id, name, input }: Said, tools: readonly string[]): boolean {
+function begins(call: Call, { id, name, input }: Said, place: number | undefined, tools: readonly string[]): boolean {
   const { isWhole } = call.end;
+  // One id for two calls: each says its name where it stands.
+  const isElsewhere = place !== undefined && call.place !== undefined && place !== call.place;
+  if (isElsewhere && id !== '' && id === call.id && name !== '' && (name !== call.name || input === '')) return true;
   // Some servers give each fragment an id of its own: without a name it is none of a call.
   if (id !== '' && id !== call.id && (name !== '' || (isWhole && input.trim() !== '')) && call.id !== '') return true;
   // Two tools without input, and nothing else that tells them apart.
   const isOther = tools.includes(name) && nameWith(call.name, name, tools) === call.name && name !== call.name;
-  if (id === '' && call.input === '' && tools.includes(call.name) && isOther) return true;
+  if ((id === '' || id === call.id) && call.input === '' && tools.includes(call.name) && isOther) return true;
   // What follows a whole object would make it none.
   return isWhole && ((name !== '' && name !== call.name) || input.trim() !== '');
 }
