@@ -108,6 +108,19 @@ describe('openai', () => {
     assert.deepEqual([heard.words[0]?.startMs, heard.words[1]?.endMs, heard.words[1]?.estimated], [1_000, 2_000, true]);
     assert.equal(heard.words[0]?.confidence?.toFixed(3), '0.905');
   });
+
+  test('of a server that writes numbers that JSON does not have is read without these', async () => {
+    const text = JSON.stringify('It said "NaN", \\ and Infinity');
+    const said = (number: string): string =>
+      `{"text":${text},"segments":[{"start":1,"end":2,"avg_logprob":${number},"text":${text}},{"start":${number},"end":3,"text":"-inf"}]}`;
+    for (const number of ['NaN', '-Infinity', 'nan', '-nan(ind)', 'inf']) {
+      await using server = await SpeechServer.listen((response) => void response.end(said(number)));
+      await using speech = openSpeech([entry('openai', `${server.url}/v1`)]);
+      const heard = await speech.hear();
+      assert.equal(heard.words.map((one) => one.text).join(' '), 'It said "NaN", \\ and Infinity -inf', number);
+      assert.deepEqual([heard.words[0]?.startMs, heard.words[0]?.confidence], [1_000, undefined], number);
+    }
+  });
 });
 
 describe('deepgram', () => {

@@ -105,6 +105,18 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
+    return parsedWithout(text);
+  }
+}
+
+/** A text, which is left as it is, or a number that JSON has no word for. */
+const noNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:nan(?:\(\w*\)|\b)|inf(?:inity)?\b)/gis;
+
+/** Servers in Python write `NaN` for a number that they do not know, mostly of how sure they are. */
+function parsedWithout(text: string): unknown {
+  try {
+    return JSON.parse(text.replaceAll(noNumber, (found) => (found.startsWith('"') ? found : 'null'))) as unknown;
+  } catch {
     return undefined;
   }
 }
