@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { ofWords, textsOf } from './assemble.testing.ts';
-import { estimateWords, segmentsInOrder, spreadWords } from './index.ts';
+import { estimateWords, isHeaped, segmentsInOrder, spreadWords } from './index.ts';
 import { inOrder, type Said } from './order.ts';
 
 const said = (startMs: number | undefined, endMs: number | undefined, words = 4): Said => ({ startMs, endMs, words });
@@ -100,6 +100,33 @@ describe('segments of a provider', () => {
     const spread = spreadWords(words, 12_000);
     assert.equal(spread.map(({ text }) => text).join(' '), inAll);
     assert.deepEqual([spread[0]?.startMs, spread.at(-1)?.endMs], [0, 12_000]);
+  });
+
+  test('stand in a heap where they say one time of everything, or ever earlier ones', () => {
+    const heaped = (time: (n: number) => [startMs: number, endMs: number], count = 12, speakers = ['A']) => {
+      const words = Array.from({ length: count }, (_, n) => {
+        const [startMs, endMs] = time(n);
+        return { text: `w${n}`, startMs, endMs, speaker: speakers[n % speakers.length] as string };
+      });
+      return isHeaped({ words }, 60_000);
+    };
+    const right = (n: number): [number, number] => [n * 100, n * 100 + 90];
+    const all = [
+      heaped(() => [0, 0]),
+      heaped(() => [5_000, 9_000]),
+      heaped((n) => [60_000 - n * 5_000, 61_000]),
+      heaped(() => [0, 0], 4),
+      heaped(() => [0, 0], 12, ['A', 'B']),
+    ];
+    assert.deepEqual(all, [true, true, true, true, true]);
+    const none = [
+      heaped(right),
+      heaped(right, 12, ['A', 'B']),
+      heaped((n) => (n < 3 ? [0, 0] : right(n))),
+      heaped(() => [0, 0], 3),
+      heaped(right, 0),
+    ];
+    assert.deepEqual(none, [false, false, false, false, false]);
   });
 
   test('of two speakers who overlap do not stand among each other', () => {

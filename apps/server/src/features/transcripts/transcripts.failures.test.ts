@@ -201,22 +201,29 @@ describe('a provider of speech that fails', () => {
 });
 
 describe('a provider whose times are not those of the audio', () => {
-  test('is asked once: its words stand in their order at estimated times, and the record says so', async () => {
-    const late: Says = (response, got) => {
-      const said = [1, 2, 3].map((n) => ({ word: `w${n}`, start: 100_000 + n, end: -5, confidence: 1 }));
-      return answers({ results: { channels: [{ alternatives: [{ words: said }] }] } })(response, got);
-    };
-    const t = await hearing().fresh(late);
-    const id = await t.begin();
-    await t.finalize(id, { mic: sound });
-    const record = await hurriedOver(t, id);
-    assert.deepEqual([record.status, record.degraded.includes('times')], ['ready', true]);
-    assert.equal(textIn(record), 'w1 w2 w3');
-    assert.ok(
-      record.utterances.every(({ words }: { words: { estimated: boolean }[] }) => words.every((w) => w.estimated)),
-    );
-    assert.equal(t.asked.length, 1);
-  });
+  for (const [what, time] of [
+    ['none of them is', (n: number) => ({ start: 100_000 + n, end: -5 })],
+    ['one time is said of everything', () => ({ start: 0, end: 0 })],
+  ] as const) {
+    test(`is asked once: its words stand in their order at estimated times, and the record says so: ${what}`, async () => {
+      const late: Says = (response, got) => {
+        const said = [1, 2, 3, 4, 5].map((n) => ({ word: `w${n}`, ...time(n), confidence: 1 }));
+        return answers({ results: { channels: [{ alternatives: [{ words: said }] }] } })(response, got);
+      };
+      const t = await hearing().fresh(late);
+      const id = await t.begin();
+      await t.finalize(id, { mic: sound });
+      const record = await hurriedOver(t, id);
+      assert.deepEqual([record.status, record.degraded.includes('times')], ['ready', true]);
+      assert.equal(textIn(record), 'w1 w2 w3 w4 w5');
+      const words = record.utterances.flatMap(
+        (one: { words: { start_ms: number; estimated: boolean }[] }) => one.words,
+      );
+      assert.ok(words.every(({ estimated }: { estimated: boolean }) => estimated));
+      assert.equal(new Set(words.map(({ start_ms: at }: { start_ms: number }) => at)).size, 5);
+      assert.equal(t.asked.length, 1);
+    });
+  }
 });
 
 describe('without a provider of speech', () => {

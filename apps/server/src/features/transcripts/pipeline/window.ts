@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { type Heard, spreadWords } from '@svc/speech';
+import { type Heard, isHeaped, spreadWords } from '@svc/speech';
 import { writeUsage } from '../../../kernel/records/usage.ts';
 import { Share } from '../../../kernel/share/share.ts';
 import { hearQuiet, NoProvider, type SpeechHeard } from '../../speech/index.ts';
@@ -64,12 +64,13 @@ export interface KeptWindow extends Heard {
 }
 
 /**
- * An answer most of whose words lie outside of the audio, spread over it: a transcript of it would stand in one heap.
+ * An answer most of whose words lie outside of the audio, or in one place of it, spread over it: a transcript of it would
+ * stand in one heap.
  */
 function timed(heard: Heard, durationMs: number): KeptWindow {
   const { words } = heard;
   const outside = words.filter(({ startMs }) => !(startMs >= -beyondMs && startMs <= durationMs + beyondMs));
-  if (outside.length * 2 <= words.length) return heard;
+  if (outside.length * 2 <= words.length && !isHeaped(heard, durationMs)) return heard;
   return { ...heard, words: spreadWords(words, durationMs), isSpread: true };
 }
 
