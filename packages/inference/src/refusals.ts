@@ -24,14 +24,24 @@ export function refusalIn(text: string): RefusalWords | undefined {
   const body = parsed(text);
   if (isObject(body) || Array.isArray(body)) return refusalOf(body);
   const plain = typeof body === 'string' ? body : text;
+  return beginOf(plain);
+}
+
+/** The begin of a text. */
+function beginOf(plain: string): RefusalWords | undefined {
   // A page of a proxy in front: nobody reads it, and its address is not for everybody.
   if (/^\s*</.test(plain) || /<(?:!doctype|html|head|body)\b/i.test(plain)) return undefined;
   const message = cut(plain, longestText);
   return message === '' ? undefined : { message };
 }
 
-/** A provider's words in a value that was read. */
+/** A provider's words in a value that was read; where they have a name that nobody knows, the begin of it all. */
 export function refusalOf(body: unknown): RefusalWords | undefined {
+  const isEmpty = typeof body !== 'object' || body === null || Object.keys(body).length === 0;
+  return knownOf(body) ?? (isEmpty ? undefined : beginOf(JSON.stringify(body)));
+}
+
+function knownOf(body: unknown): RefusalWords | undefined {
   let level: { value: Value; above: Value }[] = held(body, {});
   for (let depth = 0; depth <= deepest && level.length > 0; depth++) {
     for (const { value, above } of level) {
