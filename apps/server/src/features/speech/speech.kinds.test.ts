@@ -109,6 +109,32 @@ describe('openai', () => {
     assert.equal(heard.words[0]?.confidence?.toFixed(3), '0.905');
   });
 
+  test('of a server whose list of words is not all that it heard has the others from its segments', async () => {
+    const texts = ['Hello, world.', 'How are you?', 'I am well.'];
+    const segments = texts.map((text, n) => ({ start: n * 10, end: n * 10 + 3, text: ` ${text}` }));
+    const listed = (said: string, from: number) =>
+      said.split(' ').map((word, n) => ({ word, start: from + n, end: from + n + 0.5 }));
+    for (const [words, times] of [
+      [listed('Hello world', 1), [1_000, 2_000, 10_000, 20_000]],
+      [listed('Hello', 1), [0, undefined, 10_000, 20_000]],
+      [
+        [...listed('Hello world', 1), ...listed('I am well', 21)],
+        [1_000, 2_000, 10_000, 21_000],
+      ],
+      [
+        [...listed('Hello world', 1), ...listed('How', 11)],
+        [1_000, 2_000, 10_000, 20_000],
+      ],
+    ] as const) {
+      await using server = await SpeechServer.listen(answers({ text: texts.join(' '), words, segments }));
+      await using speech = openSpeech([entry('openai', `${server.url}/v1`)]);
+      const heard = (await speech.hear()).words;
+      assert.equal(heard.map(({ text }) => text).join(' '), texts.join(' '));
+      const at = [heard[0], heard[1], heard[2], heard[5]].map((one) => one?.startMs);
+      assert.deepEqual(at, [times[0], times[1] ?? at[1], times[2], times[3]]);
+    }
+  });
+
   test('of a server that writes numbers that JSON does not have is read without these', async () => {
     const text = JSON.stringify('It said "NaN", \\ and Infinity');
     const said = (number: string): string =>

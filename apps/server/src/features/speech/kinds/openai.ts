@@ -1,4 +1,4 @@
-import { isObject, objectsOf, textOf, type Value } from '@svc/inference';
+import { objectsOf, textOf, type Value } from '@svc/inference';
 import { estimateWords, type HeardWord, segmentsInOrder } from '@svc/speech';
 import { isDiarizingOnly } from '../speech.file.ts';
 import { ProviderFailure } from '../speech.errors.ts';
@@ -10,6 +10,8 @@ import { confidenceOf } from './tokens.ts';
 const mostPrompt = 600;
 /** Words of a text that may stand before the one that is looked for. */
 const lookedAhead = 6;
+/** A list of words has so much of what the segments say, or words are missing in it. */
+const leastListed = 0.9;
 
 /** OpenAI's protocol of transcriptions: words with times; of a model that diarizes, segments with speakers. */
 export async function openai(asking: Asking): Promise<KindHeard> {
@@ -56,13 +58,15 @@ function heardOf(said: Value, durationMs: number): KindHeard {
   const timed = objectsOf(words).map(
     (word): HeardWord => ({ text: textOf(word['word']) ?? '', startMs: msOf(word['start']), endMs: msOf(word['end']) }),
   );
-  if (timed.length > 0) return { words: punctuated(timed, text ?? ''), ...language };
-  const parts = objectsOf(segments).filter(isObject);
-  if (parts.length > 0) return { words: wordsOfSegments(parts), ...language };
+  const parts = segmentsOf(objectsOf(segments));
+  if (timed.length > 0 && !isPart(timed, parts)) return { words: punctuated(timed, text ?? ''), ...language };
+  if (parts.length > 0) return { words: wordsOfSegments(parts, timed), ...language };
   return { words: estimateWords(text ?? '', 0, durationMs), ...language };
 }
 
-function wordsOfSegments(segments: readonly Value[]): HeardWord[] {
+type Segment = Omit<HeardWord, 'estimated'>;
+
+function segmentsOf(segments: readonly Value[]): Segment[] {
   const read = segments.map((segment) => {
     const speaker = textOf(segment['speaker']);
     const more = { ...confidenceOf(segment['avg_logprob']), ...(speaker !== undefined && { speaker }) };
@@ -73,9 +77,31 @@ function wordsOfSegments(segments: readonly Value[]): HeardWord[] {
       ...more,
     };
   });
-  return segmentsInOrder(read).flatMap(({ text, startMs, endMs, ...more }) =>
-    estimateWords(text, startMs, endMs, more),
-  );
+  return segmentsInOrder(read);
+}
+
+/** Whether a server found no times for more than some of what it heard, and left the words out of its list. */
+function isPart(words: readonly HeardWord[], segments: readonly Segment[]): boolean {
+  const [own, all] = [words, segments].map((list) => list.reduce((sum, { text }) => sum + letters(text).length, 0));
+  return (own ?? 0) < leastListed * (all ?? 0);
+}
+
+/** Words of segments: those of the list where these are all of a segment. */
+function wordsOfSegments(segments: readonly Segment[], listed: readonly HeardWord[]): HeardWord[] {
+  let at = 0;
+  return segments.flatMap(({ text, startMs, endMs, ...more }) => {
+    const wanted = letters(text);
+    const own: HeardWord[] = [];
+    let found = '';
+    for (let word = listed[at]; word && found !== wanted; word = listed[at]) {
+      const longer = found + letters(word.text);
+      if (!wanted.startsWith(longer)) break;
+      found = longer;
+      own.push(word);
+      at += 1;
+    }
+    return found === wanted && own.length > 0 ? punctuated(own, text) : estimateWords(text, startMs, endMs, more);
+  });
 }
 
 const letters = (text: string): string => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '');
