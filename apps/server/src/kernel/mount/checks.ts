@@ -51,7 +51,7 @@ type Check = (call: Call) => void | Promise<void>;
  * What a request passes, from top to bottom: the order in which they stand is the order in which they refuse (document 1,
  * Errors; design: kernel, Order of checks). After them comes what it is given: fields (400), `Idempotency-Key` (409, 422).
  */
-export const checks = {
+const checks = {
   /** Before its body is read. */
   beforeBody: [
     isServing, // 503 unavailable
