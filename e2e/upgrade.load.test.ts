@@ -108,8 +108,8 @@ class Load {
 
   /**
    * Asks a gateway, and the next one where the SDK would ask again: it does not listen, it says that it is shutting down, or it
-   * closed a connection that was kept without a word. The only one is asked a second time. A repeat has the key of the first, so
-   * that nothing is done twice.
+   * closed a connection that was kept without a word. The only one is asked a second time. A repeat has the key of the
+   * first, so that nothing is done twice.
    */
   async #ask(method: string, path: string, body?: object): Promise<unknown> {
     // As they were when it began: one that leaves the list meanwhile would end the search for another.

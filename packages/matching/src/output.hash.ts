@@ -8,9 +8,9 @@ const mostNormal = 4 * 1024 * 1024;
 const usualPiece = 65_536;
 
 /**
- * SHA-256 of text in pieces, line by line with what differs from run to run blanked; `now` in milliseconds since the epoch.
- * Long outputs are compared with each other only, so this need not be the hash of `normalizeOutput`, but must not depend on
- * how the text was cut. `pieceLength`: how much of a line is normalised at once, the same for all that are compared.
+ * SHA-256 of text in pieces, line by line with what differs from run to run blanked; `now` in milliseconds since the
+ * epoch. Long outputs are compared with each other only: it need not be the hash of `normalizeOutput`, but must not depend
+ * on how the text was cut. `pieceLength`: how much of a line is normalised at once, the same for all that are compared.
  */
 export function createOutputHash(
   ignored: Ignored | undefined,

@@ -196,8 +196,8 @@ export async function startDetached(
 }
 
 /**
- * How many processes a command has, as a `t` counts them: without the shells of `gate`, which run their leader's own words,
- * and what those of them started that are not the leader; undefined where the system does not show them.
+ * How many processes a command has, counted as when its time is over: without the shells of `gate`, whose command line is
+ * that of their leader, and without what these started. Undefined where the system does not show processes.
  */
 export function countCommands(leader: number): number | undefined {
   const members = membersIn(leader);

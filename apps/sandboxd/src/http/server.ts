@@ -12,8 +12,8 @@ import { sandboxRoutes } from './sandboxes.ts';
 import { fileRoutes } from './files.ts';
 
 /**
- * How long a kept connection may idle. Whoever keeps it asks every few seconds, so that it never gets that old: with Node's
- * 5 s, a node that stood still for 2 s closed one whose request it had not read, and the caller heard that it is away.
+ * How long a kept connection may idle. A gateway asks every few seconds, so its connection never gets that old.
+ * With Node's 5 s, a node that stood still for 2 s closed a connection whose request it had not read.
  */
 const keepAliveMs = 75_000;
 

@@ -19,8 +19,8 @@ describe('the keeper of sandboxes', () => {
   /** An instant of the keeper's time, so many milliseconds ago. */
   const ago = (ms: number): string => new Date(clock.now() - ms).toISOString();
   /**
-   * Waits, while the keeper looks as often as it can: each look here is a second to it. The node answers between two of them:
-   * one that the machine holds up for some seconds would count as gone after so many looks.
+   * Waits, while the keeper looks as often as it can: each look here is a second to it. The node answers before each
+   * look: otherwise a node that the machine holds up for some seconds counts as gone.
    */
   const eventually = (isSo: () => Promise<boolean>): Promise<void> =>
     until(async () => {

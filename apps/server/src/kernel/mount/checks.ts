@@ -14,7 +14,7 @@ import { type RateState, rateHeaders, rateLimitExceeded, requestsOf, requestsOfA
 
 /** The questions that the kernel asks features on every authenticated request. */
 export interface Gate {
-  /** The caller behind the text of a key, or of a token where the route takes tokens; undefined when it is not valid now. */
+  /** The caller behind the text of a key, or of a token where the route takes tokens; undefined if it is not valid. */
   authenticate(
     text: string,
     route: Pick<Route, 'tokenScope' | 'accessTokens'>,
@@ -44,12 +44,12 @@ interface Call {
   readonly reply: FastifyReply;
 }
 
-/** Lets a request pass, or throws what it is refused with. Without a promise where it can: these run on every request. */
+/** Lets a request pass, or throws its refusal. Without a promise where it can: these run on every request. */
 type Check = (call: Call) => void | Promise<void>;
 
 /**
- * What a request passes, from top to bottom: the order in which they stand is the order in which they refuse (document 1,
- * Errors; design: kernel, Order of checks). After them comes what it is given: fields (400), `Idempotency-Key` (409, 422).
+ * What a request passes: the order in which the checks stand is the order in which they refuse (document 1, Errors;
+ * design: kernel, Order of checks). After them come its fields (400) and its `Idempotency-Key` (409, 422).
  */
 const checks = {
   /** Before its body is read. */

@@ -13,8 +13,8 @@ import { mountRaw } from './raw.ts';
 import { Strangers } from './strangers.ts';
 
 /**
- * Registers every operation of the features. `checks.ts` has what a request passes, in its order; `answer.ts` reads what it is
- * given, runs the operation and answers. Routes that the role of this process does not answer are left out.
+ * Registers every operation of the features. `checks.ts` has what a request passes, in its order; `answer.ts` reads its
+ * fields, runs the operation and answers. Routes that the role of this process does not answer are left out.
  */
 export function mount(
   app: FastifyInstance,

@@ -16,8 +16,8 @@ export function tailOf(output: Buffer): string {
 }
 
 /**
- * What a change of an output is told by that is longer than its tail, as hosts say of theirs; undefined for a shorter one, which
- * its tail is compared by, and where nobody wants to hear of changes.
+ * The hash by which a change of a long output is found, as hosts send it of theirs. Undefined for an output that its
+ * tail holds whole (the tail is compared), and where the schedule does not tell of changes.
  */
 export async function outputHashOf(
   { sql, clock }: Pick<Kernel, 'sql' | 'clock'>,

@@ -64,7 +64,7 @@ export interface KeptWindow extends Heard {
 }
 
 /**
- * An answer most of whose words lie outside of the audio, or in one place of it, spread over it: a transcript of it would
+ * Spreads an answer over the audio if most of its words lie outside of it or in one place of it: its transcript would
  * stand in one heap.
  */
 function timed(heard: Heard, durationMs: number): KeptWindow {
