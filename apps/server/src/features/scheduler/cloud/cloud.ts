@@ -159,7 +159,9 @@ export class CloudRunner {
       const result = await this.#execute(run, abort.signal);
       const output = 'log' in result ? result.log : undefined;
       if (output) await this.#keepLog(run, output);
-      const outputHash = output && (await outputHashOf(this.#parts.kernel, run, output));
+      // The output of a failure is compared with nothing.
+      const isCompared = 'ok' in result && result.ok;
+      const outputHash = isCompared && output ? await outputHashOf(this.#parts.kernel, run, output) : undefined;
       stopRenewing();
       await this.#report(run, result, outputHash);
     } finally {
